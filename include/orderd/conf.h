@@ -1,0 +1,66 @@
+/* The configuration: one immutable snapshot, filled from a libconfig file by the rows of tbl/conf.h.
+ *
+ * Every problem is one sentence "file:line: section.key: problem (expected ...)". Loading never touches the network.
+ * A snapshot is read-only after conf_load and may be read by any thread until conf_destroy. */
+#ifndef ORDERD_CONF_H
+#define ORDERD_CONF_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include "orderd/error.h"
+#include "orderd/strbuf.h"
+
+#define CONF_DELAYS_MAX 16
+
+struct conf_delays {
+    size_t count;
+    int64_t ms[CONF_DELAYS_MAX];
+};
+
+/* The fields behind each TYPE of the table. */
+#define CONF_FIELD_INT      int64_t
+#define CONF_FIELD_DURATION int64_t
+#define CONF_FIELD_SIZE     int64_t
+#define CONF_FIELD_BOOL     bool
+#define CONF_FIELD_STRING   const char *
+#define CONF_FIELD_SECRET   const char *
+#define CONF_FIELD_CHOICE   int
+#define CONF_FIELD_DELAYS   struct conf_delays
+
+struct conf_origins; /* where each value came from */
+
+struct conf {
+#define X(section, name, type, def, min, max, flags, prose) CONF_FIELD_##type section##_##name;
+#include "orderd/tbl/conf.h"
+#undef X
+    const char *path; /* the file, or NULL when all values are defaults */
+    struct conf_origins *origins;
+};
+
+/* Words of the CHOICE rows, in the order of their prose. */
+enum { CONF_QUEUE_TYPE_QUORUM, CONF_QUEUE_TYPE_CLASSIC };
+enum { CONF_TOPOLOGY_DECLARE, CONF_TOPOLOGY_VERIFY, CONF_TOPOLOGY_TRUST };
+enum { CONF_LOG_LEVEL_ERROR, CONF_LOG_LEVEL_WARNING, CONF_LOG_LEVEL_INFO, CONF_LOG_LEVEL_DEBUG };
+enum { CONF_LOG_FORMAT_LOGFMT, CONF_LOG_FORMAT_JSON };
+enum { CONF_PRIORITY_AUTO, CONF_PRIORITY_ALWAYS, CONF_PRIORITY_NEVER };
+
+/* Reads, type-checks and range-checks path (NULL: all defaults), resolves secret files, checks rules across keys.
+ * NULL and CONF_INVALID with the first problem found. The caller owns the result. */
+ORDERD_MUST_CHECK struct conf *conf_load(const char *path, struct error *err);
+void conf_destroy(struct conf **conf);
+
+/* Every value with its origin as a comment ("default" or file:line); secrets show as "***". Parses back. */
+void conf_dump(const struct conf *conf, struct strbuf *out);
+
+/* The commented sample: every key with prose, type, range and default. It is the file config/orderd.conf. */
+void conf_dump_defaults(struct strbuf *out);
+
+/* For SIGHUP: makes `fresh` what may be used now: RELOAD rows keep their new value, RESTART rows are set back to the
+ * value of `current`. Appends the names of the rows that changed, comma separated: to `taken` those now in force, to
+ * `need_restart` those that were set back. */
+void conf_merge_reload(const struct conf *current, struct conf *fresh, struct strbuf *taken,
+                       struct strbuf *need_restart);
+
+#endif

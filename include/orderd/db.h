@@ -1,0 +1,68 @@
+/* One connection to MySQL or MariaDB. One thread owns it. Sessions are set up the same on both (READ COMMITTED, strict
+ * sql_mode, UTC, utf8mb4, our lock wait time-out) and checked after connecting; affected rows count *matched* rows.
+ *
+ * Errors: DB_AWAY, DB_LOST and DB_READ_ONLY leave a connection of no use: close it, open a new one with back-off. After
+ * any other error inside a transaction the caller sends ROLLBACK first (db_rollback) and only then decides; a DB_LOST
+ * at any statement, COMMIT included, means that the statement may have taken effect.
+ *
+ * Blocks at most mysql.connect_timeout (open) or mysql.read_timeout per answer. */
+#ifndef ORDERD_DB_H
+#define ORDERD_DB_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "orderd/conf.h"
+#include "orderd/error.h"
+#include "orderd/strbuf.h"
+
+struct db;
+
+/* Before the first thread that uses a database starts, and after the last has ended. */
+void db_library_init(void);
+void db_library_end(void);
+
+ORDERD_MUST_CHECK struct db *db_open(const struct conf *conf, struct error *err);
+void db_close(struct db **db);
+
+enum db_vendor { DB_MARIADB, DB_MYSQL };
+enum db_vendor db_vendor(const struct db *db);
+int db_version(const struct db *db); /* e.g. 101119, 90700 */
+
+/* Runs one statement or several, separated by ';', in one round trip; stops at the first that fails. Result sets are
+ * read and dropped. `sql` must be built of our own text, numbers, and db_add_quoted values only. */
+ORDERD_MUST_CHECK bool db_run(struct db *db, struct slice sql, struct error *err);
+
+/* After db_run: the index (0 = first) of the statement that failed, and how many rows statement i matched, for the
+ * statements that ran (up to 64 are remembered). */
+unsigned db_failed_statement(const struct db *db);
+uint64_t db_matched(const struct db *db, unsigned statement);
+
+/* After DB_DUPLICATE: the name of the unique key that answered, without the table ("uk_order_no"); "" where the server
+ * did not say. */
+const char *db_duplicate_key(const struct db *db);
+
+/* Runs one query and hands each row to on_row (columns in order; NULL columns have ptr == NULL). on_row answers false
+ * to stop with INTERNAL. */
+typedef bool (*db_row_fn)(void *arg, const struct slice *columns, unsigned count);
+ORDERD_MUST_CHECK bool db_query(struct db *db, struct slice sql, db_row_fn on_row, void *arg, struct error *err);
+
+/* One number from a query's first row and column; *out = missing where there is no row or NULL. */
+ORDERD_MUST_CHECK bool db_query_i64(struct db *db, struct slice sql, int64_t missing, int64_t *out, struct error *err);
+
+/* ROLLBACK, its outcome ignored. */
+void db_rollback(struct db *db);
+
+/* Appends 'value', quoted and escaped for this connection's character set. The one place where foreign bytes enter SQL
+ * text (numbers are printed by strbuf_add_i64). */
+void db_add_quoted(const struct db *db, struct strbuf *sql, struct slice value);
+
+/* Readings of a column; false where it is NULL or not such a number. */
+bool db_column_i64(struct slice column, int64_t *out);
+
+/* Settings of the server under which an acknowledged order could vanish or misbehave; one call of on_warning per
+ * finding, e.g. innodb_flush_log_at_trx_commit = 2. */
+ORDERD_MUST_CHECK bool db_check_durability(struct db *db, void (*on_warning)(void *arg, const char *sentence),
+                                           void *arg, struct error *err);
+
+#endif

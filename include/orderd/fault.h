@@ -1,0 +1,28 @@
+/* Fault points. In builds without ORDERD_FAULTS, FAULT(x) is nothing at all and the environment is not looked at.
+ *
+ * ORDERD_FAULT="name=action@n[,name=action@n...]": at the n-th passing (1 = first) of that point, by any thread,
+ *   kill   the process dies as by SIGKILL        exit   _exit(1)
+ *   fail   FAULT_FAILS() answers true there      stall  the thread sleeps 30 s
+ * "@n" may be "@n+" for the n-th and every later passing. */
+#ifndef ORDERD_FAULT_H
+#define ORDERD_FAULT_H
+
+#include <stdbool.h>
+
+enum fault {
+#define X(fault, name) FAULT_##fault,
+#include "orderd/tbl/fault.h"
+#undef X
+    FAULT_COUNT
+};
+
+#ifdef ORDERD_FAULTS
+bool fault_passes(enum fault fault);
+#define FAULT(point)       ((void)fault_passes(FAULT_##point))
+#define FAULT_FAILS(point) fault_passes(FAULT_##point)
+#else
+#define FAULT(point)       ((void)0)
+#define FAULT_FAILS(point) (false)
+#endif
+
+#endif

@@ -1,0 +1,81 @@
+/* Every configuration key, once. The parser, the checks, --dump-config, --dump-defaults (config/orderd.conf), the
+ * manual and the struct in conf.h all come from these rows.
+ *
+ *   X(section, name, TYPE, default, min, max, FLAGS, "prose")
+ *
+ * TYPE      field in struct conf           in the file              default / min / max
+ * INT       int64_t                        a number                 numbers
+ * DURATION  int64_t, milliseconds          "250ms" "5s" "15m"       milliseconds
+ * SIZE      int64_t, bytes                 "64KiB" "16MiB"          bytes
+ * BOOL      bool                           true / false             1 or 0, 0, 1
+ * STRING    const char *                   "text"                   "text", shortest, longest in bytes
+ * SECRET    const char * (the content)     "name of a file"         "", 0, longest content in bytes
+ * CHOICE    int (index into the words)     "word"                   "word", 0, 0; prose begins with "a|b|c: "
+ * DELAYS    struct conf_delays             "1s,5s,30s"              "text", shortest, longest delay in ms
+ *
+ * FLAGS     RESTART  read once at start          RELOAD  taken over on SIGHUP
+ * No guard: included once per use. */
+
+X(daemon, drain_timeout, DURATION, 25000, 1000, 600000, RELOAD,
+  "How long SIGTERM waits for the work in hand: finish, commit, acknowledge. What is not done by then goes back to the broker. The unit's TimeoutStopSec must be longer.")
+
+X(broker, host, STRING, "127.0.0.1", 1, 255, RESTART, "RabbitMQ host name or address.")
+X(broker, port, INT, 5672, 1, 65535, RESTART, "RabbitMQ port (AMQP 0-9-1, plain).")
+X(broker, vhost, STRING, "/", 1, 255, RESTART, "Virtual host.")
+X(broker, user, STRING, "guest", 1, 255, RESTART, "User name.")
+X(broker, password_file, SECRET, "", 0, 1024, RESTART,
+  "File that holds the password, one line; relative names are looked up in $CREDENTIALS_DIRECTORY, then beside this file. Empty: the password is \"guest\".")
+X(broker, heartbeat, DURATION, 10000, 5000, 60000, RESTART,
+  "Heartbeat interval. A peer that is silent for twice as long counts as dead. Whole seconds.")
+X(broker, connect_timeout, DURATION, 5000, 100, 60000, RESTART, "Time-out for connecting and logging in.")
+X(broker, call_timeout, DURATION, 10000, 500, 120000, RESTART,
+  "Longest time one call into the broker's library may take before its socket is shut down, and the longest wait for a publisher confirm.")
+X(broker, reconnect_min, DURATION, 200, 10, 60000, RESTART, "First wait before connecting again; it doubles, with jitter.")
+X(broker, reconnect_max, DURATION, 5000, 100, 600000, RESTART, "Longest wait before connecting again.")
+X(broker, queue_type, CHOICE, "quorum", 0, 0, RESTART,
+  "quorum|classic: Type of the queues that `orderctl topology apply` declares and the daemon expects.")
+X(broker, delivery_limit, INT, 20, 1, 1000000, RESTART,
+  "Delivery limit of the quorum work queues: a guard against messages that crash every worker, not the retry counter.")
+X(broker, topology, CHOICE, "verify", 0, 0, RESTART,
+  "declare|verify|trust: At start, declare what is missing; or only compare queues and arguments and refuse unsafe ones; or look at nothing (for an account that may only read and write).")
+
+X(mysql, host, STRING, "127.0.0.1", 1, 255, RESTART, "MySQL or MariaDB host name or address.")
+X(mysql, port, INT, 3306, 1, 65535, RESTART, "Port.")
+X(mysql, socket, STRING, "", 0, 107, RESTART, "Path of a local socket; when set, host and port are not used.")
+X(mysql, user, STRING, "orderd", 1, 80, RESTART, "Account.")
+X(mysql, password_file, SECRET, "", 0, 1024, RESTART,
+  "File that holds the password, one line; relative names as in broker.password_file. Empty: no password.")
+X(mysql, database, STRING, "orderd", 1, 64, RESTART, "Schema that holds orderd's tables.")
+X(mysql, connect_timeout, DURATION, 5000, 1000, 60000, RESTART, "Time-out for connecting. Whole seconds.")
+X(mysql, read_timeout, DURATION, 10000, 2000, 60000, RESTART,
+  "Longest wait for an answer; a statement that takes longer counts as lost and is repeated. Whole seconds, at least twice mysql.lock_wait_timeout.")
+X(mysql, lock_wait_timeout, DURATION, 3000, 1000, 30000, RESTART, "innodb_lock_wait_timeout of our sessions. Whole seconds.")
+X(mysql, reconnect_min, DURATION, 100, 10, 60000, RESTART, "First wait before connecting again; it doubles, with jitter.")
+X(mysql, reconnect_max, DURATION, 3000, 100, 600000, RESTART, "Longest wait before connecting again.")
+
+X(redis, host, STRING, "127.0.0.1", 1, 255, RESTART, "Redis or Valkey host name or address.")
+X(redis, port, INT, 6379, 1, 65535, RESTART, "Port.")
+X(redis, user, STRING, "", 0, 255, RESTART, "ACL user; empty: the default user.")
+X(redis, password_file, SECRET, "", 0, 1024, RESTART,
+  "File that holds the password, one line; relative names as in broker.password_file. Empty: no AUTH.")
+X(redis, database, INT, 0, 0, 15, RESTART, "Database number; a cluster has only 0.")
+X(redis, connect_timeout, DURATION, 3000, 100, 60000, RESTART, "Time-out for connecting.")
+X(redis, command_timeout, DURATION, 3000, 100, 60000, RESTART,
+  "Longest wait for an answer; a script that takes longer counts as unknown and is repeated.")
+
+X(create, queue, STRING, "order.create", 1, 200, RESTART, "Work queue that the create lanes consume.")
+X(create, lanes, INT, 2, 1, 64, RESTART, "Create lanes (threads) in this process; each has its own connections.")
+X(create, batch_max, INT, 500, 1, 5000, RELOAD, "Most orders in one transaction. A batch is what has arrived, never waited for.")
+X(create, prefetch, INT, 1000, 1, 2000, RESTART,
+  "Deliveries the broker may hand to a lane ahead of its acknowledgements; at least twice create.batch_max keeps a lane busy. A crash returns up to this many to the queue.")
+X(create, hold_max, DURATION, 600000, 1000, 1500000, RELOAD,
+  "How long a lane keeps its unacknowledged batch while a server is away, before it gives the deliveries back once and waits without any. Keep it well under the broker's consumer_timeout (30 minutes by default).")
+X(create, unknown_tries, INT, 3, 1, 20, RELOAD,
+  "Times an order is tried in place on a database error that orderd does not know, before that counts as the order's own failure.")
+X(create, activity_refresh, DURATION, 5000, 100, 60000, RELOAD,
+  "How long a lane trusts what it read of an activity (prices and time-outs are frozen once it is approved).")
+
+X(log, level, CHOICE, "info", 0, 0, RELOAD, "error|warning|info|debug: debug writes a line per order.")
+X(log, format, CHOICE, "logfmt", 0, 0, RELOAD, "logfmt|json: One line per event on standard error, either way.")
+X(log, priority_prefix, CHOICE, "auto", 0, 0, RELOAD,
+  "auto|always|never: Puts the journal's <priority> before each line; auto does so when standard error is the journal.")

@@ -1,0 +1,10 @@
+/* Named fault points: X(NAME, "name"). They exist only in builds with ORDERD_FAULTS; each stands before or after a
+ * durable step, so that a test can end or fail the process exactly there. No guard: included once per use. */
+X(CREATE_TAKEN, "create.taken")                 /* deliveries in hand, nothing written */
+X(CREATE_BEFORE_PERSIST, "create.before_persist")
+X(CREATE_BEFORE_COMMIT, "create.before_commit") /* statements sent without the COMMIT, outcome: rolled back */
+X(CREATE_AFTER_COMMIT, "create.after_commit")   /* durable, not acknowledged */
+X(CREATE_BEFORE_ACK, "create.before_ack")       /* also after dead letters were confirmed */
+X(CREATE_AFTER_ACK, "create.after_ack")
+X(DEAD_BEFORE_PUBLISH, "dead.before_publish")
+X(DEAD_AFTER_CONFIRM, "dead.after_confirm")     /* in order.dead for good, the original not acknowledged */

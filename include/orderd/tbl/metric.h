@@ -1,0 +1,16 @@
+/* Every counter: X(NAME, "exposed_name", "help"). Counted by the thread that does the work, summed on reading.
+ * No guard: included once per use. */
+X(MESSAGES_RECEIVED, "messages_received_total", "Deliveries taken from the create queue.")
+X(MESSAGES_REDELIVERED, "messages_redelivered_total", "Deliveries the broker had handed out before.")
+X(ORDERS_CREATED, "orders_created_total", "Orders that became durable.")
+X(ORDERS_DUPLICATE, "orders_duplicate_total", "Deliveries of an order that was already durable.")
+X(ORDERS_DEAD_LETTERED, "orders_dead_lettered_total", "Messages put into the dead-letter queue.")
+X(BATCHES, "batches_total", "Transactions committed by the create lanes.")
+X(BATCH_SPLITS, "batch_splits_total", "Times a batch was halved to find the order at fault.")
+X(DB_CONFLICTS, "db_conflicts_total", "Deadlocks and lock wait time-outs, each retried in place.")
+X(DB_OUTAGES, "db_outages_total", "Times a lane found the database away or lost an answer.")
+X(COMMITS_UNKNOWN, "commits_unknown_total", "Transactions whose outcome was unknown and that were run again.")
+X(BROKER_OUTAGES, "broker_outages_total", "Times a lane lost its broker connection.")
+X(BROKER_STUCK, "broker_stuck_total", "Broker calls that were ended by the watchdog.")
+X(RETURNED_TO_BROKER, "messages_returned_total", "Deliveries given back to the broker, by an outage or a stop.")
+X(CLOCK_SKEW, "clock_skew_total", "Orders stamped in the future as seen by this host.")

@@ -1,0 +1,38 @@
+#include "testing.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "orderd/clock.h"
+
+int testing_main(Suite *suite)
+{
+    SRunner *runner = srunner_create(suite);
+    int failed;
+
+    srunner_run_all(runner, CK_ENV);
+    failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
+int64_t testing_now_ms(void)
+{
+    return clock_mono_ms();
+}
+
+void testing_pause(void)
+{
+    clock_sleep_ms(10);
+}
+
+const char *testing_name(const char *prefix)
+{
+    static char names[8][64];
+    static unsigned n;
+    char *name = names[n % 8];
+
+    snprintf(name, sizeof names[0], "%s_%d_%u", prefix, (int)getpid(), n++);
+    return name;
+}

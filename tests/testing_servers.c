@@ -1,0 +1,39 @@
+#include "testing.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+const char *testing_env(const char *name)
+{
+    const char *value = getenv(name);
+
+    ck_assert_msg(value != NULL, "%s is not set: run this test through tests/with-stack", name);
+    return value;
+}
+
+struct conf *testing_conf(const char *extra)
+{
+    char path[] = "/tmp/orderd_test_conf_XXXXXX";
+    int fd = mkstemp(path);
+    FILE *f;
+    struct error err;
+    struct conf *conf;
+
+    ck_assert_msg(fd >= 0, "cannot make a temporary file");
+    f = fdopen(fd, "w");
+    ck_assert(f != NULL);
+    fprintf(f,
+            "broker: { host = \"%s\"; port = %s; user = \"%s\"; vhost = \"/\"; password_file = \"%s\"; };\n"
+            "mysql: { host = \"%s\"; port = %s; user = \"%s\"; password_file = \"%s\"; database = \"%s\"; };\n"
+            "redis: { host = \"%s\"; port = %s; };\n%s\n",
+            testing_env("ORDERD_MQ_HOST"), testing_env("ORDERD_MQ_PORT"), testing_env("ORDERD_MQ_USER"),
+            testing_env("ORDERD_MQ_PASSWORD_FILE"), testing_env("ORDERD_DB_HOST"), testing_env("ORDERD_DB_PORT"),
+            testing_env("ORDERD_DB_USER"), testing_env("ORDERD_DB_PASSWORD_FILE"), testing_env("ORDERD_DB_NAME"),
+            testing_env("ORDERD_KV_HOST"), testing_env("ORDERD_KV_PORT"), extra ? extra : "");
+    fclose(f);
+    conf = conf_load(path, &err);
+    unlink(path);
+    ck_assert_msg(conf != NULL, "%s", err.text);
+    return conf;
+}
