@@ -22,6 +22,7 @@ struct conf_delays {
 /* The fields behind each TYPE of the table. */
 #define CONF_FIELD_INT      int64_t
 #define CONF_FIELD_DURATION int64_t
+#define CONF_FIELD_SECONDS  int64_t
 #define CONF_FIELD_SIZE     int64_t
 #define CONF_FIELD_BOOL     bool
 #define CONF_FIELD_STRING   const char *
@@ -47,19 +48,22 @@ enum { CONF_LOG_FORMAT_LOGFMT, CONF_LOG_FORMAT_JSON };
 enum { CONF_PRIORITY_AUTO, CONF_PRIORITY_ALWAYS, CONF_PRIORITY_NEVER };
 
 /* Reads, type-checks and range-checks path (NULL: all defaults), resolves secret files, checks rules across keys.
- * NULL and CONF_INVALID with the first problem found. The caller owns the result. */
+ * NULL and CONF_INVALID with the first problem found. Where no password file is named, the password is NULL, the
+ * broker's "guest". The caller owns the result. */
 ORDERD_MUST_CHECK struct conf *conf_load(const char *path, struct error *err);
 void conf_destroy(struct conf **conf);
 
-/* Every value with its origin as a comment ("default" or file:line); secrets show as "***". Parses back. */
+/* Every value with its origin as a comment ("default" or file:line); of a secret only the name of its file and, in the
+ * comment, where that was found. Parses back, from the same folder. */
 void conf_dump(const struct conf *conf, struct strbuf *out);
 
 /* The commented sample: every key with prose, type, range and default. It is the file config/orderd.conf. */
 void conf_dump_defaults(struct strbuf *out);
 
 /* For SIGHUP: makes `fresh` what may be used now: RELOAD rows keep their new value, RESTART rows are set back to the
- * value of `current`. Appends the names of the rows that changed, comma separated: to `taken` those now in force, to
- * `need_restart` those that were set back. */
+ * value of `current`, and so are RELOAD rows that would break a rule (tbl/conf_rule.h) together with one of those.
+ * Appends the names of the rows that changed, comma separated: to `taken` those now in force, to `need_restart` those
+ * that were set back. `current` may be destroyed afterwards. */
 void conf_merge_reload(const struct conf *current, struct conf *fresh, struct strbuf *taken,
                        struct strbuf *need_restart);
 

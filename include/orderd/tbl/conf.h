@@ -6,6 +6,7 @@
  * TYPE      field in struct conf           in the file              default / min / max
  * INT       int64_t                        a number                 numbers
  * DURATION  int64_t, milliseconds          "250ms" "5s" "15m"       milliseconds
+ * SECONDS   int64_t, milliseconds          "5s" "15m"               milliseconds; whole seconds only
  * SIZE      int64_t, bytes                 "64KiB" "16MiB"          bytes
  * BOOL      bool                           true / false             1 or 0, 0, 1
  * STRING    const char *                   "text"                   "text", shortest, longest in bytes
@@ -14,6 +15,8 @@
  * DELAYS    struct conf_delays             "1s,5s,30s"              "text", shortest, longest delay in ms
  *
  * FLAGS     RESTART  read once at start          RELOAD  taken over on SIGHUP
+ *
+ * Rules between keys are rows of tbl/conf_rule.h.
  * No guard: included once per use. */
 
 X(daemon, drain_timeout, DURATION, 25000, 1000, 600000, RELOAD,
@@ -25,7 +28,7 @@ X(broker, vhost, STRING, "/", 1, 255, RESTART, "Virtual host.")
 X(broker, user, STRING, "guest", 1, 255, RESTART, "User name.")
 X(broker, password_file, SECRET, "", 0, 1024, RESTART,
   "File that holds the password, one line; relative names are looked up in $CREDENTIALS_DIRECTORY, then beside this file. Empty: the password is \"guest\".")
-X(broker, heartbeat, DURATION, 10000, 5000, 60000, RESTART,
+X(broker, heartbeat, SECONDS, 10000, 5000, 60000, RESTART,
   "Heartbeat interval. A peer that is silent for twice as long counts as dead. Whole seconds.")
 X(broker, connect_timeout, DURATION, 5000, 100, 60000, RESTART, "Time-out for connecting and logging in.")
 X(broker, call_timeout, DURATION, 10000, 500, 120000, RESTART,
@@ -46,10 +49,10 @@ X(mysql, user, STRING, "orderd", 1, 80, RESTART, "Account.")
 X(mysql, password_file, SECRET, "", 0, 1024, RESTART,
   "File that holds the password, one line; relative names as in broker.password_file. Empty: no password.")
 X(mysql, database, STRING, "orderd", 1, 64, RESTART, "Schema that holds orderd's tables.")
-X(mysql, connect_timeout, DURATION, 5000, 1000, 60000, RESTART, "Time-out for connecting. Whole seconds.")
-X(mysql, read_timeout, DURATION, 10000, 2000, 60000, RESTART,
+X(mysql, connect_timeout, SECONDS, 5000, 1000, 60000, RESTART, "Time-out for connecting. Whole seconds.")
+X(mysql, read_timeout, SECONDS, 10000, 2000, 60000, RESTART,
   "Longest wait for an answer; a statement that takes longer counts as lost and is repeated. Whole seconds, at least twice mysql.lock_wait_timeout.")
-X(mysql, lock_wait_timeout, DURATION, 3000, 1000, 30000, RESTART, "innodb_lock_wait_timeout of our sessions. Whole seconds.")
+X(mysql, lock_wait_timeout, SECONDS, 3000, 1000, 30000, RESTART, "innodb_lock_wait_timeout of our sessions. Whole seconds.")
 X(mysql, reconnect_min, DURATION, 100, 10, 60000, RESTART, "First wait before connecting again; it doubles, with jitter.")
 X(mysql, reconnect_max, DURATION, 3000, 100, 600000, RESTART, "Longest wait before connecting again.")
 

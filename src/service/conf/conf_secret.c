@@ -1,0 +1,85 @@
+#include "conf_secret.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "conf_file.h"
+#include "conf_value.h"
+
+/* Reads the first of the two places that has such a file; the path that counts, tried last, is left in *path. */
+static int read_secret(const struct conf *conf, const char *name, size_t limit, struct strbuf *path, struct strbuf *out)
+{
+    const char *credentials = getenv("CREDENTIALS_DIRECTORY");
+    int failure = ENOENT;
+
+    if (name[0] != '/' && credentials && credentials[0]) {
+        strbuf_addf(path, "%s/%s", credentials, name);
+        failure = conf_file_read(path->data, limit, out);
+    }
+    if (failure == ENOENT) {
+        strbuf_reset(path);
+        conf_file_beside(conf->path ? conf->path : "", name, path);
+        failure = conf_file_read(path->data, limit, out);
+    }
+    return failure;
+}
+
+static void strip_newline(struct strbuf *content)
+{
+    if (content->len && content->data[content->len - 1] == '\n')
+        strbuf_cut(content, content->len - 1);
+    if (content->len && content->data[content->len - 1] == '\r')
+        strbuf_cut(content, content->len - 1);
+}
+
+static bool check_content(const struct conf_key *key, const char *path, const struct strbuf *content, struct error *err)
+{
+    if (content->len == 0)
+        return conf_value_bad(key, err, "secret file \"%s\" is empty", path);
+    if (memchr(content->data, '\n', content->len))
+        return conf_value_bad(key, err, "secret file \"%s\" has more than one line", path);
+    if (memchr(content->data, '\0', content->len))
+        return conf_value_bad(key, err, "secret file \"%s\" has a NUL byte", path);
+    if ((int64_t)content->len > key->max)
+        return conf_value_bad(key, err, "secret file \"%s\" is too long", path);
+    return true;
+}
+
+/* "\r\n" more than the longest content is still read. */
+static bool load(struct conf *conf, size_t i, const char *name, struct error *err)
+{
+    const struct conf_key *key = &conf_keys[i];
+    struct strbuf path = STRBUF_INIT, content = STRBUF_INIT;
+    int failure = read_secret(conf, name, (size_t)key->max + 2, &path, &content);
+    bool ok;
+
+    strip_newline(&content);
+    if (failure == EFBIG)
+        ok = conf_value_bad(key, err, "secret file \"%s\" is too long", path.data);
+    else if (failure)
+        ok = conf_value_bad(key, err, "secret file \"%s\": %s", path.data, strerror(failure));
+    else
+        ok = check_content(key, path.data, &content, err);
+    if (ok) {
+        *(const char **)conf_field(conf, i) = conf_strdup(conf, content.data);
+        conf->origins->of[i].secret_path = conf_strdup(conf, path.data);
+    }
+    if (content.data)
+        explicit_bzero(content.data, content.cap);
+    strbuf_release(&content);
+    strbuf_release(&path);
+    return ok;
+}
+
+bool conf_secret_resolve(struct conf *conf, size_t i, struct error *err)
+{
+    const char *name = *(const char **)conf_field(conf, i);
+
+    conf->origins->of[i].secret_name = name;
+    if (name[0])
+        return load(conf, i, name, err);
+    /* RabbitMQ's own default account; a database without a password is another matter than one with a known one. */
+    *(const char **)conf_field(conf, i) = i == CONF_INDEX_broker_password_file ? "guest" : NULL;
+    return true;
+}
