@@ -2,8 +2,11 @@
  *
  *   log_event(LOG_EVENT_BROKER_DOWN, LOG_STR("host", host), LOG_INT("wait_ms", wait), LOG_ERR(&err));
  *
- * Lines are written with one write(2) and never interleave. May be called by any thread; blocks only as long as
- * standard error blocks. Repeats above an event's rate are counted, and the count is carried by its next line. */
+ * ts level event program instance thread, the fields, suppressed (where it is not 0), msg: in this order, in both
+ * formats. Lines are written with one write(2) and never interleave. May be called by any thread, not by a signal
+ * handler; blocks only as long as standard error blocks. Repeats above an event's rate are counted, and the count is
+ * carried by its next line. A text field is cut to LOG_TEXT_MAX bytes. A line that cannot be written is dropped: the
+ * programs ignore SIGPIPE. */
 #ifndef ORDERD_LOG_H
 #define ORDERD_LOG_H
 
@@ -19,6 +22,8 @@ enum log_event {
 #undef X
     LOG_EVENT_COUNT
 };
+
+#define LOG_TEXT_MAX 1024
 
 struct log_field {
     const char *name; /* NULL ends the list */
@@ -42,17 +47,18 @@ void log_write(enum log_event event, const struct log_field *fields);
 /* Whether a line of this event would be written now; for callers that would have to prepare fields (per order). */
 bool log_wanted(enum log_event event);
 
-/* Takes level, format and prefix from conf; may be called again on reload. Before the first call: info, logfmt, auto.
- */
+/* Takes level, format and prefix from conf and keeps nothing of it; may be called again on reload. Before the first
+ * call: info, logfmt, auto. */
 void log_configure(const struct conf *conf);
 
-/* Set once at start: program name and instance ("orderd", "1"), fields of every line. instance may be "". */
+/* Set once at start, before other threads: program name and instance ("orderd", "1"), fields of every line; kept by
+ * pointer. Without an instance ("") there is no such field. */
 void log_set_identity(const char *program, const char *instance);
 
-/* The calling thread's name (e.g. "create.0"), a field of its lines; kept by pointer. */
+/* The calling thread's name (e.g. "create.0"), a field of its lines; kept by pointer. "main" until set. */
 void log_set_thread(const char *name);
 
-/* Lines written and suppressed at a level so far (for metrics). */
+/* Lines of this event so far, written and suppressed by its rate (for metrics). */
 uint64_t log_count(enum log_event event);
 
 #endif
