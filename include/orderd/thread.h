@@ -13,11 +13,11 @@ struct thread {
     bool started;
 };
 
-/* Starts t with all signals blocked (the main thread waits for them), the name set and the log context ready. The
- * struct must outlive the thread. Cannot fail unless the system is out of threads (check). */
+/* Starts t with all signals blocked (the main thread waits for them; those a thread causes itself, like SIGSEGV, stay),
+ * the name set and the log context ready. The struct must outlive the thread. Cannot fail unless the system is out of threads (check). */
 void thread_start(struct thread *t);
 
-/* Waits for the thread's function to return. */
+/* Waits for the thread's function to return; nothing where it was never started. */
 void thread_join(struct thread *t);
 
 #endif
