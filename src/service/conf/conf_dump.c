@@ -97,8 +97,8 @@ static void sample_setting(const struct conf *defaults, size_t i, struct strbuf 
     strbuf_release(&about);
 }
 
-static const char sample_head[] = "# The configuration of orderd and its tools (libconfig syntax): every key with its\n"
-                                  "# default.\n"
+static const char sample_head[] = "# The configuration of orderd and its tools (libconfig syntax): every key with\n"
+                                  "# its default.\n"
                                   "#\n"
                                   "# Take the # off a key to change it. Durations and sizes are strings with a unit\n"
                                   "# (ms s m h d; B KiB MiB GiB). `orderd --check-config` says what is wrong with a\n"

@@ -1,0 +1,556 @@
+/* conf: what is refused and in which words, origins, secrets, dump and sample, reload. */
+#include "testing.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "orderd/conf.h"
+#include "orderd/strbuf.h"
+
+static char folder[32];
+
+static void enter_folder(void)
+{
+    strcpy(folder, "/tmp/orderd_conf_XXXXXX");
+    ck_assert_ptr_nonnull(mkdtemp(folder));
+    ck_assert_int_eq(chdir(folder), 0);
+    unsetenv("CREDENTIALS_DIRECTORY");
+}
+
+static void leave_folder(void)
+{
+    char command[64];
+
+    snprintf(command, sizeof command, "rm -rf %s", folder);
+    ck_assert_int_eq(system(command), 0);
+}
+
+static void write_bytes(const char *name, const char *bytes, size_t len)
+{
+    FILE *f = fopen(name, "w");
+
+    ck_assert_ptr_nonnull(f);
+    ck_assert_uint_eq(fwrite(bytes, 1, len, f), len);
+    ck_assert_int_eq(fclose(f), 0);
+}
+
+static void write_file(const char *name, const char *text)
+{
+    write_bytes(name, text, strlen(text));
+}
+
+static struct conf *load(const char *text)
+{
+    struct error err = {0};
+    struct conf *conf;
+
+    write_file("orderd.conf", text);
+    conf = conf_load("orderd.conf", &err);
+    ck_assert_msg(conf != NULL, "%s", err.text);
+    return conf;
+}
+
+static void assert_refused(const char *sentence)
+{
+    struct error err = {0};
+    struct conf *conf = conf_load("orderd.conf", &err);
+
+    ck_assert_msg(conf == NULL, "was accepted, not refused with: %s", sentence);
+    ck_assert_str_eq(err.text, sentence);
+    ck_assert_int_eq(err.code, ERROR_CONF_INVALID);
+}
+
+#define LONG_16  "0123456789abcdef"
+#define LONG_64  LONG_16 LONG_16 LONG_16 LONG_16
+#define LONG_256 LONG_64 LONG_64 LONG_64 LONG_64
+
+/* Files that the rows below include or name. */
+static void write_others(void)
+{
+    write_file("broken.conf", "broker: {\n  port = ;\n};\n");
+    write_file("wrong.conf", "redis: { port = 1;\n database = 16; };\n");
+    write_file("loop.conf", "@include \"loop.conf\"\n");
+    write_file("empty", "");
+    write_file("newline", "\n");
+    write_file("two_lines", "first\nsecond\n");
+    write_bytes("nul", "a\0b", 3);
+    write_file("long", LONG_256 LONG_256 LONG_256 LONG_256 "x\n");
+    write_file("much_longer", LONG_256 LONG_256 LONG_256 LONG_256 LONG_256);
+    ck_assert_int_eq(mkdir("directory", 0700), 0);
+}
+
+#define EXPECT_SECRET " (expected the name of a file with one line of at most 1024 bytes)"
+
+static const struct {
+    const char *text, *sentence;
+} bad[] = {
+    /* names */
+    {"brokr: { };", "orderd.conf:1: brokr: unknown section; did you mean \"broker\"? (expected one of daemon, broker, "
+                    "mysql, redis, create, log)"},
+    {"\n\nkafka: { };",
+     "orderd.conf:3: kafka: unknown section (expected one of daemon, broker, mysql, redis, create, log)"},
+    {"log: {\n levl = \"info\"; };", "orderd.conf:2: log.levl: unknown key; did you mean \"level\"? (expected one of "
+                                     "level, format, priority_prefix)"},
+    {"log: {\n colour = \"red\"; };",
+     "orderd.conf:2: log.colour: unknown key (expected one of level, format, priority_prefix)"},
+    {"log: { host = \"a\"; };",
+     "orderd.conf:1: log.host: unknown key (expected one of level, format, priority_prefix)"},
+    {"log = 5;", "orderd.conf:1: log: not a group (expected log: { ... })"},
+    {"log: ( );", "orderd.conf:1: log: not a group (expected log: { ... })"},
+    {"log: { level = \"info\";\n level = \"debug\"; };", "orderd.conf:2: duplicate setting name"},
+    {"log: { };\nlog: { };", "orderd.conf:2: duplicate setting name"},
+    /* types */
+    {"broker: { port = \"5672\"; };",
+     "orderd.conf:1: broker.port: a string is the wrong type (expected a number from 1 to 65535)"},
+    {"broker: { port = 5672.5; };",
+     "orderd.conf:1: broker.port: a fraction is the wrong type (expected a number from 1 to 65535)"},
+    {"broker: { port = true; };",
+     "orderd.conf:1: broker.port: a truth value is the wrong type (expected a number from 1 to 65535)"},
+    {"broker: { port = [1, 2]; };",
+     "orderd.conf:1: broker.port: an array is the wrong type (expected a number from 1 to 65535)"},
+    {"broker: { port: { }; };",
+     "orderd.conf:1: broker.port: a group is the wrong type (expected a number from 1 to 65535)"},
+    {"broker: { host = 5; };",
+     "orderd.conf:1: broker.host: a number is the wrong type (expected text of 1 to 255 bytes)"},
+    {"log: { level = ( \"info\" ); };", "orderd.conf:1: log.level: a list is the wrong type (expected one of "
+                                        "\"error\", \"warning\", \"info\", \"debug\")"},
+    {"daemon: { drain_timeout = 25; };", "orderd.conf:1: daemon.drain_timeout: a number is the wrong type (expected a "
+                                         "duration like \"5s\" from 1s to 10m)"},
+    /* ranges and words */
+    {"broker: { port = 0; };", "orderd.conf:1: broker.port: 0 is out of range (expected a number from 1 to 65535)"},
+    {"broker: { port = 65536; };",
+     "orderd.conf:1: broker.port: 65536 is out of range (expected a number from 1 to 65535)"},
+    {"broker: { port = -1; };", "orderd.conf:1: broker.port: -1 is out of range (expected a number from 1 to 65535)"},
+    {"broker: { port = 5000000000L; };",
+     "orderd.conf:1: broker.port: 5000000000 is out of range (expected a number from 1 to 65535)"},
+    {"daemon: { drain_timeout = \"11m\"; };", "orderd.conf:1: daemon.drain_timeout: \"11m\" is out of range (expected "
+                                              "a duration like \"5s\" from 1s to 10m)"},
+    {"daemon: { drain_timeout = \"999ms\"; };", "orderd.conf:1: daemon.drain_timeout: \"999ms\" is out of range "
+                                                "(expected a duration like \"5s\" from 1s to 10m)"},
+    {"daemon: { drain_timeout = \"5 parsecs\"; };", "orderd.conf:1: daemon.drain_timeout: \"5 parsecs\" is not a "
+                                                    "duration (expected a duration like \"5s\" from 1s to 10m)"},
+    {"daemon: { drain_timeout = \"25\"; };", "orderd.conf:1: daemon.drain_timeout: \"25\" is not a duration (expected "
+                                             "a duration like \"5s\" from 1s to 10m)"},
+    {"broker: { heartbeat = \"5500ms\"; };", "orderd.conf:1: broker.heartbeat: \"5500ms\" is not in whole seconds "
+                                             "(expected a duration in whole seconds like \"5s\" from 5s to 1m)"},
+    {"log: { level = \"loud\"; };", "orderd.conf:1: log.level: \"loud\" is not one of its words (expected one of "
+                                    "\"error\", \"warning\", \"info\", \"debug\")"},
+    {"log: { level = \"\"; };", "orderd.conf:1: log.level: \"\" is not one of its words (expected one of "
+                                "\"error\", \"warning\", \"info\", \"debug\")"},
+    {"broker: { host = \"\"; };", "orderd.conf:1: broker.host: text is empty (expected text of 1 to 255 bytes)"},
+    {"broker: { host = \"" LONG_256 "\"; };",
+     "orderd.conf:1: broker.host: text of 256 bytes is too long (expected text of 1 to 255 bytes)"},
+    {"broker: { host = \"a\\nb\"; };",
+     "orderd.conf:1: broker.host: \"a b\" has a control character (expected text of 1 to 255 bytes)"},
+    /* what libconfig 1.5 would swallow */
+    {"create: { lanes =\n 4294967298; };", "orderd.conf:2: create.lanes: 64-bit number needs an L (expected "
+                                           "4294967298L)"},
+    {"create: { lanes = 2147483648; };",
+     "orderd.conf:1: create.lanes: 64-bit number needs an L (expected 2147483648L)"},
+    {"create: { lanes = -2147483649; };",
+     "orderd.conf:1: create.lanes: 64-bit number needs an L (expected -2147483649L)"},
+    {"create: { lanes = 0x100000002; };",
+     "orderd.conf:1: create.lanes: 64-bit number needs an L (expected 0x100000002L)"},
+    {"create: { lanes = 99999999999999999999999999; };",
+     "orderd.conf:1: create.lanes: 64-bit number needs an L (expected 99999999999999999999999999L)"},
+    {"log: { level = \"debug\"; };\n/* never closed\ncreate: { lanes = 1; };",
+     "orderd.conf:2: comment does not end (expected */)"},
+    {"log: { };\n  @include \"directory\"\n",
+     "orderd.conf:2: @include \"directory\": not a regular file (expected a file)"},
+    /* files */
+    {"log: {\n level = ;\n};", "orderd.conf:2: syntax error"},
+    {"log: {\n", "orderd.conf:2: syntax error"},
+    {"@include \"absent.conf\"\n", "orderd.conf:1: cannot open include file"},
+    {"@include \"broken.conf\"\n", "broken.conf:2: syntax error"},
+    {"@include \"loop.conf\"\n", "loop.conf:1: include file nesting too deep"},
+    {"@include \"wrong.conf\"\n", "wrong.conf:2: redis.database: 16 is out of range (expected a number from 0 to 15)"},
+    /* secrets */
+    {"\nmysql: { password_file = \"absent\"; };",
+     "orderd.conf:2: mysql.password_file: secret file \"absent\": No such file or directory" EXPECT_SECRET},
+    {"redis: { password_file = \"directory\"; };",
+     "orderd.conf:1: redis.password_file: secret file \"directory\": Is a directory" EXPECT_SECRET},
+    {"mysql: { password_file = \"empty\"; };",
+     "orderd.conf:1: mysql.password_file: secret file \"empty\" is empty" EXPECT_SECRET},
+    {"mysql: { password_file = \"newline\"; };",
+     "orderd.conf:1: mysql.password_file: secret file \"newline\" is empty" EXPECT_SECRET},
+    {"mysql: { password_file = \"two_lines\"; };",
+     "orderd.conf:1: mysql.password_file: secret file \"two_lines\" has more than one line" EXPECT_SECRET},
+    {"mysql: { password_file = \"nul\"; };",
+     "orderd.conf:1: mysql.password_file: secret file \"nul\" has a NUL byte" EXPECT_SECRET},
+    {"mysql: { password_file = \"long\"; };",
+     "orderd.conf:1: mysql.password_file: secret file \"long\" is too long" EXPECT_SECRET},
+    {"mysql: { password_file = \"much_longer\"; };",
+     "orderd.conf:1: mysql.password_file: secret file \"much_longer\" is too long" EXPECT_SECRET},
+    {"mysql: { password_file = 5; };", "orderd.conf:1: mysql.password_file: a number is the wrong type" EXPECT_SECRET},
+    /* rules between keys, at whichever of them the file sets */
+    {"broker: {\n reconnect_min = \"6s\"; };", "orderd.conf:2: broker.reconnect_min: \"6s\" is too much where "
+                                               "broker.reconnect_max is \"5s\" (expected at most \"5s\")"},
+    {"mysql: { reconnect_min = \"2s\"; reconnect_max = \"1s\"; };",
+     "orderd.conf:1: mysql.reconnect_min: \"2s\" is too much where mysql.reconnect_max is \"1s\" (expected at most "
+     "\"1s\")"},
+    {"mysql: {\n\n read_timeout = \"5s\"; };", "orderd.conf:3: mysql.lock_wait_timeout: \"3s\" is too much where "
+                                               "mysql.read_timeout is \"5s\" (expected at most \"2500ms\")"},
+    {"create: { prefetch = 100; };", "orderd.conf:1: create.batch_max: 500 is too much where create.prefetch is 100 "
+                                     "(expected at most 100)"},
+};
+
+START_TEST(refused)
+{
+    write_others();
+    write_file("orderd.conf", bad[_i].text);
+    assert_refused(bad[_i].sentence);
+}
+END_TEST
+
+START_TEST(refused_files)
+{
+    struct error err;
+
+    assert_refused("orderd.conf: No such file or directory (expected a configuration file)");
+    ck_assert_int_eq(mkdir("orderd.conf", 0700), 0);
+    assert_refused("orderd.conf: Is a directory (expected a configuration file)");
+    ck_assert_ptr_null(conf_load("/dev/zero", &err));
+    ck_assert_str_eq(err.text, "/dev/zero: File too large (expected a configuration file)");
+    write_bytes("nul.conf", "log: { };\0log: { level = 5; };", 30);
+    ck_assert_ptr_null(conf_load("nul.conf", &err));
+    ck_assert_str_eq(err.text, "nul.conf: holds a NUL byte (expected text)");
+}
+END_TEST
+
+START_TEST(defaults)
+{
+    struct error err;
+    struct conf *conf = conf_load(NULL, &err);
+
+    ck_assert_ptr_nonnull(conf);
+    ck_assert_ptr_null(conf->path);
+    ck_assert_int_eq(conf->broker_port, 5672);
+    ck_assert_int_eq(conf->broker_heartbeat, 10000);
+    ck_assert_int_eq(conf->broker_topology, CONF_TOPOLOGY_VERIFY);
+    ck_assert_int_eq(conf->log_level, CONF_LOG_LEVEL_INFO);
+    ck_assert_str_eq(conf->create_queue, "order.create");
+    ck_assert_str_eq(conf->broker_password_file, "guest");
+    ck_assert_ptr_null(conf->mysql_password_file);
+    ck_assert_ptr_null(conf->redis_password_file);
+    conf_destroy(&conf);
+    ck_assert_ptr_null(conf);
+}
+END_TEST
+
+START_TEST(values)
+{
+    struct conf *conf = load("# a comment with { and 5000000000\n"
+                             "broker = { host = \"mq.\" \"example\"; port = 0x1F; topology = \"trust\" };\n"
+                             "mysql: { user = \"say \\\"5000000000\\\" \\\\ so\"; port = 3307L };\n"
+                             "// 5000000000 \" /* \n"
+                             "/* 5000000000 \" */ create: { hold_max = \"15m\"; batch_max = 1; };\n"
+                             "log: { level = \"debug\"; format = \"json\"; priority_prefix = \"never\"; };\n");
+
+    ck_assert_str_eq(conf->path, "orderd.conf");
+    ck_assert_str_eq(conf->broker_host, "mq.example");
+    ck_assert_int_eq(conf->broker_port, 31);
+    ck_assert_int_eq(conf->broker_topology, CONF_TOPOLOGY_TRUST);
+    ck_assert_str_eq(conf->mysql_user, "say \"5000000000\" \\ so");
+    ck_assert_int_eq(conf->mysql_port, 3307);
+    ck_assert_int_eq(conf->create_hold_max, 900000);
+    ck_assert_int_eq(conf->create_batch_max, 1);
+    ck_assert_int_eq(conf->log_level, CONF_LOG_LEVEL_DEBUG);
+    ck_assert_int_eq(conf->log_format, CONF_LOG_FORMAT_JSON);
+    ck_assert_int_eq(conf->log_priority_prefix, CONF_PRIORITY_NEVER);
+    conf_destroy(&conf);
+}
+END_TEST
+
+/* The dump has this setting, with this comment after it. */
+static void assert_dumped(const struct strbuf *dump, const char *setting, const char *comment)
+{
+    const char *at = strstr(dump->data, setting);
+
+    ck_assert_msg(at != NULL, "\"%s\" is not in:\n%s", setting, dump->data);
+    at += strlen(setting);
+    at += strspn(at, " ");
+    ck_assert_msg(strncmp(at, comment, strlen(comment)) == 0 && at[strlen(comment)] == '\n',
+                  "\"%s\" is not the comment of \"%s\" in:\n%s", comment, setting, dump->data);
+}
+
+START_TEST(origins)
+{
+    struct strbuf dump = STRBUF_INIT;
+    struct error err = {0};
+    struct conf *conf;
+
+    ck_assert_int_eq(mkdir("etc", 0700), 0);
+    ck_assert_int_eq(mkdir("etc/part", 0700), 0);
+    write_file("etc/orderd.conf", "broker: {\n  @include \"part/broker.conf\"\n  port = 1;\n};\n");
+    write_file("etc/part/broker.conf", "\nhost = \"included\";\n");
+    conf = conf_load("etc/orderd.conf", &err);
+    ck_assert_msg(conf != NULL, "%s", err.text);
+    ck_assert_str_eq(conf->broker_host, "included");
+    conf_dump(conf, &dump);
+    assert_dumped(&dump, "host = \"included\";", "# etc/part/broker.conf:2");
+    assert_dumped(&dump, "port = 1;", "# etc/orderd.conf:3");
+    assert_dumped(&dump, "vhost = \"/\";", "# default");
+    conf_destroy(&conf);
+    strbuf_release(&dump);
+}
+END_TEST
+
+START_TEST(secrets)
+{
+    struct conf *conf;
+    struct strbuf dump = STRBUF_INIT;
+
+    ck_assert_int_eq(mkdir("credentials", 0700), 0);
+    write_file("credentials/db.pass", "from-credentials\n");
+    write_file("db.pass", "beside\n");
+    write_file("kv.pass", "no newline, \"quoted\"");
+    write_file("windows.pass", "carriage\r\n");
+    setenv("CREDENTIALS_DIRECTORY", "credentials", 1);
+    conf = load("broker: { password_file = \"windows.pass\"; };\n"
+                "mysql: { password_file = \"db.pass\"; };\nredis: { password_file = \"kv.pass\"; };\n");
+    ck_assert_str_eq(conf->broker_password_file, "carriage");
+    ck_assert_str_eq(conf->mysql_password_file, "from-credentials");
+    ck_assert_str_eq(conf->redis_password_file, "no newline, \"quoted\"");
+    conf_dump(conf, &dump);
+    assert_dumped(&dump, "password_file = \"db.pass\";", "# orderd.conf:2, *** read from credentials/db.pass");
+    ck_assert_ptr_null(strstr(dump.data, "from-credentials"));
+    ck_assert_ptr_null(strstr(dump.data, "quoted"));
+    ck_assert_ptr_null(strstr(dump.data, "carriage"));
+    conf_destroy(&conf);
+
+    unsetenv("CREDENTIALS_DIRECTORY");
+    conf = load("mysql: { password_file = \"db.pass\"; };\n");
+    ck_assert_str_eq(conf->mysql_password_file, "beside");
+    conf_destroy(&conf);
+    strbuf_release(&dump);
+}
+END_TEST
+
+START_TEST(longest_secret)
+{
+    struct conf *conf;
+
+    write_file("longest", LONG_256 LONG_256 LONG_256 LONG_256 "\r\n");
+    conf = load("mysql: { password_file = \"longest\"; };");
+    ck_assert_uint_eq(strlen(conf->mysql_password_file), 1024);
+    conf_destroy(&conf);
+}
+END_TEST
+
+/* Without the comments, which name other origins. */
+static void strip_comments(struct strbuf *text)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < text->len; i++) {
+        if (text->data[i] == '#')
+            i += strcspn(text->data + i, "\n");
+        text->data[kept++] = text->data[i];
+    }
+    strbuf_cut(text, kept);
+}
+
+START_TEST(dump_parses_back)
+{
+    struct strbuf first = STRBUF_INIT, second = STRBUF_INIT;
+    struct conf *conf;
+
+    write_file("p", "secret");
+    conf = load("broker: { user = \"a \\\"quote\\\" and a \\\\ \\xC3\\xA9\"; queue_type = \"classic\"; };\n"
+                "mysql: { password_file = \"p\"; read_timeout = \"7s\"; };\n"
+                "daemon: { drain_timeout = \"1500ms\"; };\n");
+    conf_dump(conf, &first);
+    conf_destroy(&conf);
+    conf = load(first.data);
+    ck_assert_str_eq(conf->broker_user, "a \"quote\" and a \\ \xc3\xa9");
+    ck_assert_int_eq(conf->broker_queue_type, CONF_QUEUE_TYPE_CLASSIC);
+    ck_assert_str_eq(conf->mysql_password_file, "secret");
+    ck_assert_int_eq(conf->mysql_read_timeout, 7000);
+    ck_assert_int_eq(conf->daemon_drain_timeout, 1500);
+    conf_dump(conf, &second);
+    strip_comments(&first);
+    strip_comments(&second);
+    ck_assert_str_eq(first.data, second.data);
+    conf_destroy(&conf);
+    strbuf_release(&first);
+    strbuf_release(&second);
+}
+END_TEST
+
+static void read_sample(struct strbuf *out)
+{
+    char path[512];
+    FILE *f;
+    int c;
+
+    ck_assert_ptr_nonnull(getenv("ORDERD_SOURCE"));
+    snprintf(path, sizeof path, "%s/config/orderd.conf", getenv("ORDERD_SOURCE"));
+    f = fopen(path, "r");
+    ck_assert_msg(f != NULL, "%s cannot be read", path);
+    while ((c = fgetc(f)) != EOF)
+        strbuf_add_char(out, (char)c);
+    fclose(f);
+}
+
+static const char *const key_names[] = {
+#define X(section, name, type, def, min, max, flags, prose) #name,
+#include "orderd/tbl/conf.h"
+#undef X
+};
+
+#define KEYS (sizeof key_names / sizeof *key_names)
+
+START_TEST(sample_is_current)
+{
+    struct strbuf file = STRBUF_INIT, printed = STRBUF_INIT;
+    const char *at;
+
+    read_sample(&file);
+    conf_dump_defaults(&printed);
+    ck_assert_msg(strcmp(file.data, printed.data) == 0,
+                  "config/orderd.conf is not what orderd --dump-defaults prints: write it again");
+    at = file.data;
+    for (size_t i = 0; i < KEYS; i++) {
+        char line[64];
+
+        snprintf(line, sizeof line, "\n    #%s = ", key_names[i]);
+        at = strstr(at, line);
+        ck_assert_msg(at != NULL, "%s is not in the sample, or not in its place", key_names[i]);
+        at++;
+    }
+    for (at = file.data; *at; at += strcspn(at, "\n") + 1)
+        ck_assert_msg(strcspn(at, "\n") <= 80, "too wide: %.*s", (int)strcspn(at, "\n"), at);
+    strbuf_release(&file);
+    strbuf_release(&printed);
+}
+END_TEST
+
+/* Takes the # off the keys, as a user would. */
+static void uncomment(const struct strbuf *from, struct strbuf *to)
+{
+    for (const char *at = from->data; *at; at++) {
+        bool key = *at == '#' && at[1] >= 'a' && at[1] <= 'z';
+
+        if (!key)
+            strbuf_add_char(to, *at);
+    }
+}
+
+/* As it stands and with every key taken in: both say what the defaults say. */
+START_TEST(sample_loads)
+{
+    struct strbuf sample = STRBUF_INIT, uncommented = STRBUF_INIT, expected = STRBUF_INIT, got = STRBUF_INIT;
+    struct error err;
+    struct conf *conf = conf_load(NULL, &err);
+
+    conf_dump(conf, &expected);
+    conf_destroy(&conf);
+    read_sample(&sample);
+    conf = load(sample.data);
+    conf_dump(conf, &got);
+    ck_assert_str_eq(got.data, expected.data);
+    conf_destroy(&conf);
+
+    uncomment(&sample, &uncommented);
+    conf = load(uncommented.data);
+    strbuf_reset(&got);
+    conf_dump(conf, &got);
+    ck_assert_ptr_null(strstr(got.data, "# default"));
+    strip_comments(&got);
+    strip_comments(&expected);
+    ck_assert_str_eq(got.data, expected.data);
+    conf_destroy(&conf);
+    strbuf_release(&sample);
+    strbuf_release(&uncommented);
+    strbuf_release(&expected);
+    strbuf_release(&got);
+}
+END_TEST
+
+static void assert_merge(struct conf *current, struct conf *fresh, const char *taken, const char *need_restart)
+{
+    struct strbuf took = STRBUF_INIT, left = STRBUF_INIT;
+
+    strbuf_reset(&took);
+    strbuf_reset(&left);
+    conf_merge_reload(current, fresh, &took, &left);
+    ck_assert_str_eq(took.data, taken);
+    ck_assert_str_eq(left.data, need_restart);
+    strbuf_release(&took);
+    strbuf_release(&left);
+}
+
+START_TEST(reload)
+{
+    struct strbuf dump = STRBUF_INIT;
+    struct conf *current, *fresh;
+
+    write_file("p", "old");
+    current = load("broker: { host = \"old\"; };\nmysql: { password_file = \"p\"; };\nlog: { level = \"info\"; };\n");
+    write_file("p", "new");
+    fresh = load("\n\n\nbroker: { host = \"new\"; port = 1; };\nmysql: { password_file = \"p\"; };\n"
+                 "log: { level = \"debug\"; };\ncreate: { batch_max = 7; };\n");
+    assert_merge(current, fresh, "create.batch_max,log.level", "broker.host,broker.port,mysql.password_file");
+    conf_destroy(&current);
+    ck_assert_str_eq(fresh->broker_host, "old");
+    ck_assert_int_eq(fresh->broker_port, 5672);
+    ck_assert_str_eq(fresh->mysql_password_file, "old");
+    ck_assert_int_eq(fresh->log_level, CONF_LOG_LEVEL_DEBUG);
+    ck_assert_int_eq(fresh->create_batch_max, 7);
+    conf_dump(fresh, &dump);
+    assert_dumped(&dump, "host = \"old\";", "# orderd.conf:1");
+    assert_dumped(&dump, "port = 5672;", "# default");
+    conf_destroy(&fresh);
+    strbuf_release(&dump);
+}
+END_TEST
+
+START_TEST(reload_of_the_same)
+{
+    struct conf *current = load("log: { level = \"debug\"; };"), *fresh = load("\nlog: { level = \"debug\"; };");
+
+    assert_merge(current, fresh, "", "");
+    conf_destroy(&current);
+    conf_destroy(&fresh);
+}
+END_TEST
+
+/* batch_max may be reloaded and prefetch not: the new one would be over the old prefetch. */
+START_TEST(reload_keeps_the_rules)
+{
+    struct conf *current = load("create: { prefetch = 600; };");
+    struct conf *fresh = load("create: { prefetch = 1500; batch_max = 1400; unknown_tries = 5; };");
+
+    assert_merge(current, fresh, "create.unknown_tries", "create.batch_max,create.prefetch");
+    ck_assert_int_eq(fresh->create_prefetch, 600);
+    ck_assert_int_eq(fresh->create_batch_max, 500);
+    conf_destroy(&current);
+    conf_destroy(&fresh);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("conf");
+    TCase *c = tcase_create("conf");
+
+    tcase_add_checked_fixture(c, enter_folder, leave_folder);
+    tcase_add_loop_test(c, refused, 0, sizeof bad / sizeof *bad);
+    tcase_add_test(c, refused_files);
+    tcase_add_test(c, defaults);
+    tcase_add_test(c, values);
+    tcase_add_test(c, origins);
+    tcase_add_test(c, secrets);
+    tcase_add_test(c, longest_secret);
+    tcase_add_test(c, dump_parses_back);
+    tcase_add_test(c, sample_is_current);
+    tcase_add_test(c, sample_loads);
+    tcase_add_test(c, reload);
+    tcase_add_test(c, reload_of_the_same);
+    tcase_add_test(c, reload_keeps_the_rules);
+    suite_add_tcase(s, c);
+    return testing_main(s);
+}
