@@ -1,6 +1,13 @@
-/* One connection to Redis or Valkey. One thread owns it. Any KV_AWAY, KV_LOST or KV_READ_ONLY leaves it of no use:
- * close it and open a new one (a late reply would answer the next command). Blocks at most redis.connect_timeout (open)
- * or redis.command_timeout per answer. The process must ignore SIGPIPE. */
+/* One connection to Redis or Valkey. One thread owns it. Any KV_AWAY, KV_LOST or KV_READ_ONLY leaves it of no use: every
+ * later call fails at once with KV_AWAY, so that a late answer can never be taken for that of another question; close
+ * it and open a new one. KV_SETUP and KV_DATA leave it usable.
+ *
+ * Bounded time: kv_open by redis.connect_timeout for each address of the host and once more for the login (resolving
+ * the name is the system's affair); every other call by redis.command_timeout for each round trip, however many
+ * calls that carries. No call raises SIGPIPE, and the socket is closed on exec.
+ *
+ * KV_AWAY from a call means that nothing of it had been sent, or that the server refused it before running it
+ * (LOADING, BUSY, too many clients); KV_LOST that it may or may not have run. */
 #ifndef ORDERD_KV_H
 #define ORDERD_KV_H
 
@@ -14,14 +21,17 @@
 struct kv;
 struct kv_reply; /* owned by the caller: kv_reply_free */
 
-/* Connects, AUTH, SELECT, CLIENT SETNAME, loads every script of tbl/script.h. */
+/* Connects and says AUTH, SELECT and CLIENT SETNAME as the redis rows of conf want it (only they are read). KV_AWAY
+ * where nobody answers, KV_SETUP where the login or the database is refused. name: without spaces. */
 ORDERD_MUST_CHECK struct kv *kv_open(const struct conf *conf, const char *name, struct error *err);
 void kv_close(struct kv **kv);
 
 /* One command, binary safe. NULL on any error, an error reply included. */
 ORDERD_MUST_CHECK struct kv_reply *kv_command(struct kv *kv, const struct slice *argv, size_t argc, struct error *err);
 
-/* A script by EVALSHA; on NOSCRIPT, and only then (the server has not run it), the same again by EVAL. */
+/* A script. The client knows none: a connection loads each one (SCRIPT LOAD) when it first calls it, and calls it by
+ * EVALSHA; on NOSCRIPT, and only then (the server has not run it), the same call again by EVAL. The struct is the
+ * script's identity and must outlive the connection. */
 struct kv_script {
     const char *name, *source; /* source is NUL-terminated */
 };
@@ -36,8 +46,10 @@ struct kv_call {
 
 ORDERD_MUST_CHECK struct kv_reply *kv_script_call(struct kv *kv, const struct kv_call *call, struct error *err);
 
-/* Independent script calls in one round trip. replies[i] is the answer of calls[i], or NULL with errs[i] set (that
- * call's own error reply). false (all of them unknown) only when the connection failed. */
+/* Independent script calls in one round trip, run in this order but for those repeated after NOSCRIPT. replies[i] is
+ * the answer of calls[i], or NULL with errs[i] set (that call's own error reply; otherwise errs[i].code is ERROR_NONE).
+ * false: the connection failed (all of them unknown, or not sent: see the code) or a script could not be loaded (none
+ * was sent); then replies and errs are not set. */
 ORDERD_MUST_CHECK bool kv_script_pipeline(struct kv *kv, const struct kv_call *calls, size_t count,
                                           struct kv_reply **replies, struct error *errs, struct error *err);
 
@@ -46,7 +58,7 @@ enum kv_kind kv_reply_kind(const struct kv_reply *reply);
 int64_t kv_reply_integer(const struct kv_reply *reply);   /* INTEGER, or TEXT that is a number; else 0 */
 struct slice kv_reply_text(const struct kv_reply *reply); /* TEXT; else empty */
 size_t kv_reply_count(const struct kv_reply *reply);      /* LIST; else 0 */
-const struct kv_reply *kv_reply_at(const struct kv_reply *reply, size_t i); /* borrowed */
+const struct kv_reply *kv_reply_at(const struct kv_reply *reply, size_t i); /* borrowed; NULL past the end */
 void kv_reply_free(struct kv_reply **reply);
 
 #endif

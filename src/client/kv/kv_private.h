@@ -1,0 +1,46 @@
+/* Inside of the key-value client. hiredis formats nothing and touches no socket here: its reader parses what we
+ * received. So the deadline covers a whole round trip on every version (its own time-out is per read, is not set by
+ * redisConnectWithTimeout on 0.14 and is lost on reconnect), every address of a name is tried, and SIGPIPE is off. */
+#ifndef ORDERD_KV_PRIVATE_H
+#define ORDERD_KV_PRIVATE_H
+
+#include <hiredis/hiredis.h>
+
+#include "orderd/kv.h"
+
+struct kv_loaded { /* a script that this connection has loaded, and the server's name for it */
+    const struct kv_script *script;
+    char sha[41];
+    bool fresh; /* false after NOSCRIPT: load it again before its next use */
+};
+
+struct kv {
+    int fd;
+    bool broken; /* saw an error that leaves the stream in doubt: never used again */
+    redisReader *reader;
+    struct strbuf out; /* requests of the round trip at hand */
+    int64_t timeout_ms;
+    char peer[320]; /* "host:port", for sentences */
+    struct kv_loaded *loaded;
+    size_t loaded_count;
+};
+
+/* kv_socket.c: a connected, non-blocking socket, or -1 with KV_AWAY. Tries each address for timeout_ms. */
+int kv_socket_connect(const char *host, int port, int64_t timeout_ms, struct error *err);
+
+/* kv_exchange.c: appends one command to kv->out. */
+void kv_request_begin(struct kv *kv, size_t argc);
+void kv_request_add(struct kv *kv, struct slice arg);
+
+/* Sends kv->out and collects count replies, in timeout_ms altogether. On failure none is kept and kv is broken: KV_AWAY
+ * where no byte had left, else KV_LOST. */
+ORDERD_MUST_CHECK bool kv_exchange(struct kv *kv, redisReply **replies, size_t count, struct error *err);
+
+/* kv_error.c: the server's error sentence as one of ours. Breaks kv where the code is KV_AWAY or KV_READ_ONLY. */
+bool kv_error_translate(struct kv *kv, const redisReply *reply, struct error *err);
+bool kv_error_is(const redisReply *reply, const char *word);
+
+/* kv_reply.c */
+struct kv_reply *kv_reply_wrap(redisReply *reply);
+
+#endif
