@@ -1,0 +1,174 @@
+/* Stock in Redis: the Lua scripts of one shard behind typed calls.
+ *
+ * An activity's units are spread over shards; the five keys of a shard share the prefix "sk:{<activity>:<shard>}:" and so
+ * one slot of a cluster:
+ *   stock    string   units left
+ *   held     hash     order_no -> "user|user_seq|quantity|amount|epoch|reserved_at", all decimal: the reservation ledger
+ *   gone     hash     order_no -> a word of tbl/stock_gone.h
+ *   buyers   hash     "user:user_seq" -> "order_no|quantity": a buyer's marks
+ *   meta     hash     cap, held, sold, forfeited (units), epoch, limit, starts_at, ends_at, paused, expire_at
+ * The head comment of each src/domain/stock/<name>.lua is that script's contract (installed beside the other data, so that
+ * web tiers in any language load the same text); arguments here have the ranges given there.
+ *
+ * Every call is idempotent and may be repeated as it is: after KV_LOST, repeating is the way to learn what happened. A
+ * function that answers true had an answer of the script, whatever its code; false is an error of the kv client, or
+ * KV_DATA for an answer that no row of tbl/script_code.h explains. None blocks longer than kv.h says. */
+#ifndef ORDERD_STOCK_H
+#define ORDERD_STOCK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "orderd/error.h"
+#include "orderd/kv.h"
+#include "orderd/strbuf.h"
+
+#define STOCK_ORDER_NO_MAX 34 /* 28, and "-r9999" */
+#define STOCK_LIMIT_MAX    100
+#define STOCK_SHARDS_MAX   1024
+#define STOCK_NOTE_MAX     24
+
+enum stock_script {
+#define X(script, name) STOCK_SCRIPT_##script,
+#include "orderd/tbl/script.h"
+#undef X
+    STOCK_SCRIPT_COUNT
+};
+
+enum stock_code { /* STOCK_DEDUCT_TAKEN ... */
+#define X(script, code, number, name, sentence) STOCK_##script##_##code = number,
+#include "orderd/tbl/script_code.h"
+#undef X
+};
+
+enum stock_gone {
+    STOCK_GONE_NONE,
+#define X(gone, name) STOCK_GONE_##gone,
+#include "orderd/tbl/stock_gone.h"
+#undef X
+    STOCK_GONE_COUNT
+};
+
+/* The scripts themselves, e.g. to call one that has no function here. */
+const struct kv_script *stock_script(enum stock_script script);
+
+/* Name ("taken") and sentence of a code; NULL where the table has no such row. */
+const char *stock_code_name(enum stock_script script, int code);
+const char *stock_code_sentence(enum stock_script script, int code);
+const char *stock_gone_name(enum stock_gone gone); /* "" for NONE */
+
+/* Where a user's orders of an activity are counted: CRC-32 (that of zlib, PNG and MySQL's CRC32()) of the decimal user
+ * id, modulo the number of shards. Part of the contract with web tiers: a buyer's marks must meet in one shard. */
+int stock_home_shard(int64_t user, int shards);
+
+/* The keys of one shard, in the order that every script takes them. */
+enum { STOCK_KEY_STOCK, STOCK_KEY_HELD, STOCK_KEY_GONE, STOCK_KEY_BUYERS, STOCK_KEY_META, STOCK_KEY_COUNT };
+
+struct stock_keys {
+    char text[STOCK_KEY_COUNT][48];
+};
+
+void stock_keys_of(struct stock_keys *keys, int64_t activity, int shard);
+
+struct stock_order {
+    int64_t activity;
+    int shard;
+    struct slice order_no;
+    int64_t user, quantity, amount, epoch;
+};
+
+struct stock_deducted {
+    int code;            /* STOCK_DEDUCT_* */
+    int user_seq;        /* of the reservation; -1 without one */
+    int64_t left;        /* in this shard; -1 where not looked at */
+    int64_t reserved_at; /* ms since 1970 by the clock of Redis; 0 without a reservation */
+    char note[STOCK_NOTE_MAX];
+};
+
+ORDERD_MUST_CHECK bool stock_deduct(struct kv *kv, const struct stock_order *order, struct stock_deducted *out,
+                                    struct error *err);
+
+/* Many in one round trip. errs[i].code is ERROR_NONE where out[i] is set. false: the connection failed; repeat all. */
+ORDERD_MUST_CHECK bool stock_deduct_many(struct kv *kv, const struct stock_order *orders, size_t count,
+                                         struct stock_deducted *out, struct error *errs, struct error *err);
+
+struct stock_giveback {
+    int64_t activity;
+    int shard;
+    struct slice order_no;
+    int64_t units_back;      /* counts only for orders without a reservation, where reservations is false */
+    int64_t units_forfeited; /* of the order's units, how many do not come back */
+    int64_t epoch;           /* the order's */
+    bool free_mark;          /* let the buyer buy again */
+    bool reservations;       /* false: the activity's web tier takes stock without deduct */
+};
+
+struct stock_returned {
+    int code; /* STOCK_RETURN_* */
+    int64_t back, forfeited, dropped;
+    int64_t left;
+    char note[STOCK_NOTE_MAX];
+};
+
+ORDERD_MUST_CHECK bool stock_return(struct kv *kv, const struct stock_giveback *order, struct stock_returned *out,
+                                    struct error *err);
+ORDERD_MUST_CHECK bool stock_return_many(struct kv *kv, const struct stock_giveback *orders, size_t count,
+                                         struct stock_returned *out, struct error *errs, struct error *err);
+
+struct stock_plan { /* what one shard is preheated with; times in ms since 1970 */
+    int64_t activity;
+    int shard;
+    int64_t cap, epoch, limit;
+    int64_t starts_at, ends_at, expire_at;
+};
+
+struct stock_preheated {
+    int code; /* STOCK_PREHEAT_* */
+    int64_t left;
+    char note[STOCK_NOTE_MAX];
+};
+
+ORDERD_MUST_CHECK bool stock_preheat(struct kv *kv, const struct stock_plan *plan, struct stock_preheated *out,
+                                     struct error *err);
+
+struct stock_audit {
+    int code; /* STOCK_AUDIT_*; a number that is missing or is none reads as 0 */
+#define X(field) int64_t field;
+#include "orderd/tbl/stock_audit.h"
+#undef X
+};
+
+ORDERD_MUST_CHECK bool stock_audit(struct kv *kv, int64_t activity, int shard, struct stock_audit *out,
+                                   struct error *err);
+
+/* cap = left + held + sold + forfeited, none of them negative. */
+bool stock_audit_balances(const struct stock_audit *audit);
+
+/* After preheat, in a separate step: reads the shard back and compares every value and every TTL with the plan (an
+ * expire_at later than the plan's is fine). false with REFUSED and a sentence that names what differs. */
+ORDERD_MUST_CHECK bool stock_verify(struct kv *kv, const struct stock_plan *plan, struct error *err);
+
+/* Walks one hash of a shard. Redis may show an order more than once, and may or may not show one that comes or goes
+ * meanwhile; one that is there all the time is shown. */
+struct stock_entry {
+    struct slice order_no; /* valid during the call-back */
+    bool valid;            /* false: the value is not in our format; only order_no and value are set */
+    struct slice value;
+    enum stock_gone gone;                                       /* of `gone` */
+    int64_t user, user_seq, quantity, amount, epoch, reserved_at; /* of `held` */
+};
+
+struct stock_walk {
+    int64_t activity;
+    int shard;
+    int key;          /* STOCK_KEY_HELD or STOCK_KEY_GONE */
+    int page;         /* about how many entries in one round trip, 1 to 10000 */
+    int64_t pause_ms; /* between round trips, so that a large shard does not slow the sale */
+};
+
+/* entry answers whether to go on; it may not use kv. A walk that it ended counts as done (true). */
+ORDERD_MUST_CHECK bool stock_walk(struct kv *kv, const struct stock_walk *walk,
+                                  bool (*entry)(const struct stock_entry *entry, void *data), void *data,
+                                  struct error *err);
+
+#endif

@@ -1,0 +1,7 @@
+/* Every Lua script: X(SCRIPT, name). Its source is src/domain/stock/<name>.lua, embedded at build and installed for
+ * other web tiers; its head comment is its contract. The build reads these rows too: one a line.
+ * No guard: included once per use. */
+X(DEDUCT, deduct)
+X(RETURN, return)
+X(PREHEAT, preheat)
+X(AUDIT, audit)
