@@ -25,6 +25,10 @@ void db_library_end(void);
 ORDERD_MUST_CHECK struct db *db_open(const struct conf *conf, struct error *err);
 void db_close(struct db **db);
 
+/* Whether the connection can still be used; false after the errors named above, and after a statement over the server's
+ * packet limit (DB_DATA, but the server hangs up). */
+bool db_usable(const struct db *db);
+
 enum db_vendor { DB_MARIADB, DB_MYSQL };
 enum db_vendor db_vendor(const struct db *db);
 int db_version(const struct db *db); /* e.g. 101119, 90700 */
@@ -46,6 +50,12 @@ const char *db_duplicate_key(const struct db *db);
  * to stop with INTERNAL. */
 typedef bool (*db_row_fn)(void *arg, const struct slice *columns, unsigned count);
 ORDERD_MUST_CHECK bool db_query(struct db *db, struct slice sql, db_row_fn on_row, void *arg, struct error *err);
+
+/* A statement that raises DB_CHECK unless the statement before it matched exactly one row. It lets a transaction of
+ * several statements, COMMIT included, go in one round trip and still stop before its COMMIT: ROW_COUNT() is not a
+ * constant, so EXP(710), which is over the range of a double, is computed only where the count is not 1. db_open proves
+ * on each new connection that the server raises it. */
+#define DB_GUARD_ONE_ROW "SELECT EXP(710 * (ROW_COUNT() <> 1))"
 
 /* One number from a query's first row and column; *out = missing where there is no row or NULL. */
 ORDERD_MUST_CHECK bool db_query_i64(struct db *db, struct slice sql, int64_t missing, int64_t *out, struct error *err);

@@ -12,7 +12,7 @@ X(STOPPED, INFO, 0, "stopped", "process ends")
 X(STOP_FORCED, WARNING, 0, "stop_forced", "ends at once; unfinished deliveries go back to the broker")
 X(RELOADED, INFO, 0, "reloaded", "configuration was reloaded")
 X(RELOAD_REFUSED, ERROR, 0, "reload_refused", "configuration has an error; the old one stays in force")
-X(SCHEMA_REFUSED, ERROR, 0, "schema_refused", "database schema is not the one this version needs")
+X(SETUP_REFUSED, ERROR, 0, "setup_refused", "schema, topology or an account is wrong; a restart will not help")
 X(RATE, INFO, 0, "rate", "what was done in the last second")
 
 /* connections */

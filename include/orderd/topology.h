@@ -1,0 +1,36 @@
+/* The broker topology as one table: what exists, with which arguments, bound how. `orderctl topology apply|check` and
+ * the daemon's start use the same rows. */
+#ifndef ORDERD_TOPOLOGY_H
+#define ORDERD_TOPOLOGY_H
+
+#include <stdbool.h>
+#include "orderd/broker.h"
+#include "orderd/conf.h"
+#include "orderd/error.h"
+
+enum topology_name {
+#define X(name, text) TOPOLOGY_##name,
+#include "orderd/tbl/topology.h"
+#undef X
+    TOPOLOGY_NAME_COUNT
+};
+
+const char *topology_name(enum topology_name name);
+
+/* What was found of one exchange, queue or binding. */
+struct topology_finding {
+    const char *kind; /* "exchange", "queue", "binding" */
+    const char *name;
+    enum broker_presence presence;
+    bool created;       /* it was missing and is there now */
+    const char *detail; /* the broker's own words where it differs or may not be looked at; else "" */
+};
+
+typedef void (*topology_fn)(void *arg, const struct topology_finding *finding);
+
+/* Goes over the whole topology on a connection of its own. apply: makes what is missing (never changes or deletes what
+ * is there). Each item is reported once. false: the broker is away, or may not be asked at all. */
+ORDERD_MUST_CHECK bool topology_walk(struct broker *broker, const struct conf *conf, bool apply, topology_fn on_finding,
+                                     void *arg, struct error *err);
+
+#endif

@@ -1,0 +1,28 @@
+-- A sale. Money in minor units of its currency; prices and time-outs are frozen once it is approved.
+CREATE TABLE IF NOT EXISTS activity (
+  id BIGINT UNSIGNED NOT NULL,
+  title VARCHAR(200) NOT NULL,
+  sku_id BIGINT UNSIGNED NOT NULL,
+  unit_price BIGINT NOT NULL,
+  currency CHAR(3) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
+  free_amount BOOLEAN NOT NULL DEFAULT FALSE,
+  total_stock BIGINT NOT NULL,
+  per_user_limit INT UNSIGNED NOT NULL DEFAULT 1,
+  rebuy_after_release BOOLEAN NOT NULL DEFAULT TRUE,
+  reservations BOOLEAN NOT NULL DEFAULT TRUE,
+  pay_timeout_ms INT UNSIGNED NOT NULL,
+  shards SMALLINT UNSIGNED NOT NULL DEFAULT 1,
+  state ENUM('review', 'scheduled', 'running', 'ended', 'settled') CHARACTER SET ascii COLLATE ascii_bin NOT NULL DEFAULT 'review',
+  starts_at DATETIME(3) NOT NULL,
+  ends_at DATETIME(3) NOT NULL,
+  epoch INT UNSIGNED NOT NULL DEFAULT 0,
+  preheated_at DATETIME(6) NULL,
+  created_at DATETIME(6) NOT NULL DEFAULT CURRENT_TIMESTAMP(6),
+  PRIMARY KEY (id),
+  KEY k_state (state, ends_at),
+  CONSTRAINT activity_price CHECK (unit_price >= 0),
+  CONSTRAINT activity_stock_total CHECK (total_stock >= 0),
+  CONSTRAINT activity_limit CHECK (per_user_limit BETWEEN 1 AND 100),
+  CONSTRAINT activity_shards CHECK (shards BETWEEN 1 AND 4096),
+  CONSTRAINT activity_window CHECK (starts_at < ends_at)
+) ENGINE = InnoDB DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin

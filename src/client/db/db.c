@@ -1,0 +1,163 @@
+/* Connecting and setting a session up. */
+#include "db_private.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "orderd/check.h"
+
+#if defined(MARIADB_PACKAGE_VERSION_ID) || defined(MARIADB_BASE_VERSION)
+#define USING_LIBMARIADB 1
+#endif
+
+void db_library_init(void)
+{
+    CHECK_ZERO(mysql_library_init(0, NULL, NULL));
+}
+
+void db_library_end(void)
+{
+    mysql_library_end();
+}
+
+static void set_options(MYSQL *handle, const struct conf *conf)
+{
+    unsigned connect_s = (unsigned)(conf->mysql_connect_timeout / 1000);
+    unsigned read_s = (unsigned)(conf->mysql_read_timeout / 1000);
+
+    mysql_options(handle, MYSQL_OPT_CONNECT_TIMEOUT, &connect_s);
+    mysql_options(handle, MYSQL_OPT_READ_TIMEOUT, &read_s);
+    mysql_options(handle, MYSQL_OPT_WRITE_TIMEOUT, &read_s);
+    mysql_options(handle, MYSQL_SET_CHARSET_NAME, "utf8mb4");
+    /* Never MYSQL_OPT_RECONNECT: it would drop transaction and session settings behind our back, and even switching it
+     * off makes libmysqlclient print a warning. */
+#ifdef USING_LIBMARIADB
+    /* Connector/C 3.4 demands a verified TLS session by default and refuses servers without one. */
+    my_bool verify = 0;
+    mysql_options(handle, MYSQL_OPT_SSL_VERIFY_SERVER_CERT, &verify);
+#endif
+}
+
+static void note_server(struct db *db)
+{
+    const char *info = mysql_get_server_info(db->handle);
+    unsigned major = 0, minor = 0, patch = 0;
+
+    db->vendor = strstr(info, "MariaDB") ? DB_MARIADB : DB_MYSQL;
+    /* MariaDB before 11 puts this in front for the sake of old replicas; libmysqlclient does not take it off. */
+    if (strncmp(info, "5.5.5-", 6) == 0)
+        info += 6;
+    if (sscanf(info, "%u.%u.%u", &major, &minor, &patch) >= 2)
+        db->version = (int)(major * 10000 + minor * 100 + patch);
+}
+
+static bool set_session(struct db *db, const struct conf *conf, struct error *err)
+{
+    char sql[512];
+
+    snprintf(sql, sizeof sql,
+             "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED;"
+             "SET SESSION sql_mode='STRICT_ALL_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION',"
+             "time_zone='+00:00',autocommit=1,innodb_lock_wait_timeout=%d",
+             (int)(conf->mysql_lock_wait_timeout / 1000));
+    return db_run(db, slice_of(sql), err);
+}
+
+/* What the rest relies on is asked for, not assumed: a proxy or an init_connect may have changed it. */
+static bool check_session(struct db *db, struct error *err)
+{
+    const char *isolation = db->vendor == DB_MYSQL ? "transaction_isolation" : "tx_isolation";
+    char sql[256];
+    int64_t good;
+    struct error guard = {0};
+
+    snprintf(sql, sizeof sql,
+             "SELECT @@session.%s='READ-COMMITTED' AND @@session.sql_mode LIKE '%%STRICT_ALL_TABLES%%' AND "
+             "@@session.time_zone='+00:00' AND @@session.character_set_client='utf8mb4'",
+             isolation);
+    if (!db_query_i64(db, slice_of(sql), 0, &good, err))
+        return false;
+    if (!good)
+        return error_set(err, ERROR_DB_SETUP,
+                         "the session did not take isolation READ COMMITTED, strict sql_mode, UTC and utf8mb4");
+    if (db_run(db, slice_of("DO 1;" DB_GUARD_ONE_ROW), &guard) || guard.code != ERROR_DB_CHECK)
+        return error_set(err, ERROR_DB_SETUP, "the server does not raise an error where a guard statement must fail");
+    return true;
+}
+
+static bool check_version(const struct db *db, struct error *err)
+{
+    int least = db->vendor == DB_MARIADB ? 100600 : 80016;
+
+    /* SKIP LOCKED (MariaDB 10.6, MySQL 8.0.1) and enforced CHECK constraints (MySQL 8.0.16). */
+    if (db->version >= least)
+        return true;
+    return error_set(err, ERROR_DB_SETUP,
+                     "the server is %s %d.%d.%d; orderd needs MariaDB 10.6 or MySQL 8.0.16 or later",
+                     db->vendor == DB_MARIADB ? "MariaDB" : "MySQL", db->version / 10000, db->version / 100 % 100,
+                     db->version % 100);
+}
+
+static bool connect_to(struct db *db, const struct conf *conf, struct error *err)
+{
+    bool local = conf->mysql_socket[0] != '\0';
+    const char *host = local ? "localhost" : conf->mysql_host;
+    unsigned long flags = CLIENT_MULTI_STATEMENTS | CLIENT_FOUND_ROWS;
+    char what[ERROR_TEXT_MAX];
+
+    set_options(db->handle, conf);
+    if (mysql_real_connect(db->handle, host, conf->mysql_user, conf->mysql_password_file, conf->mysql_database,
+                           local ? 0 : (unsigned)conf->mysql_port, local ? conf->mysql_socket : NULL, flags))
+        return true;
+    if (local)
+        snprintf(what, sizeof what, "cannot connect to MySQL at %s as %s", conf->mysql_socket, conf->mysql_user);
+    else
+        snprintf(what, sizeof what, "cannot connect to MySQL at %s:%d as %s", host, (int)conf->mysql_port,
+                 conf->mysql_user);
+    db_fail(db, what, err);
+    /* Whatever goes wrong before there is a session cannot have had an effect. */
+    if (err->code == ERROR_DB_LOST)
+        err->code = ERROR_DB_AWAY;
+    return false;
+}
+
+struct db *db_open(const struct conf *conf, struct error *err)
+{
+    struct db *db = check_calloc(1, sizeof *db);
+
+    db->handle = mysql_init(NULL);
+    CHECK(db->handle != NULL);
+    if (!connect_to(db, conf, err)) {
+        db_close(&db);
+        return NULL;
+    }
+    note_server(db);
+    if (!check_version(db, err) || !set_session(db, conf, err) || !check_session(db, err))
+        db_close(&db);
+    return db;
+}
+
+void db_close(struct db **db)
+{
+    if (!*db)
+        return;
+    mysql_close((*db)->handle);
+    free(*db);
+    *db = NULL;
+}
+
+bool db_usable(const struct db *db)
+{
+    return !db->dead;
+}
+
+enum db_vendor db_vendor(const struct db *db)
+{
+    return db->vendor;
+}
+
+int db_version(const struct db *db)
+{
+    return db->version;
+}

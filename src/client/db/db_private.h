@@ -1,0 +1,28 @@
+/* What the files of client/db share; nobody else includes it. */
+#ifndef ORDERD_DB_PRIVATE_H
+#define ORDERD_DB_PRIVATE_H
+
+#include <mysql.h>
+
+#include "orderd/db.h"
+
+#define DB_STATEMENTS_MAX 64
+#define DB_KEY_NAME_MAX   64
+
+struct db {
+    MYSQL *handle;
+    enum db_vendor vendor;
+    int version;
+    bool dead; /* the connection is of no use any more */
+    unsigned failed_statement;
+    uint64_t matched[DB_STATEMENTS_MAX];
+    char duplicate_key[DB_KEY_NAME_MAX + 1];
+};
+
+/* Translates the handle's last error; notes the duplicate key and whether the connection is still good. False. */
+bool db_fail(struct db *db, const char *what, struct error *err);
+
+/* Which code a server or client error number stands for, by vendor: numbers above 3000 differ between the two. */
+enum error_code db_error_code(enum db_vendor vendor, unsigned number, const char *text);
+
+#endif

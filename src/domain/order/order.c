@@ -1,0 +1,62 @@
+#include "orderd/order.h"
+
+#include <string.h>
+
+static bool base_char(char c)
+{
+    return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '_';
+}
+
+/* "-r<n>", 1 <= n <= 9999, no leading zero. */
+static bool replay_suffix(struct slice s)
+{
+    if (s.len < 3 || s.len > 6 || s.ptr[0] != '-' || s.ptr[1] != 'r' || s.ptr[2] == '0')
+        return false;
+    for (size_t i = 2; i < s.len; i++) {
+        if (s.ptr[i] < '0' || s.ptr[i] > '9')
+            return false;
+    }
+    return true;
+}
+
+bool order_no_valid(struct slice text)
+{
+    size_t base = 0;
+
+    while (base < text.len && base_char(text.ptr[base]))
+        base++;
+    if (base == 0 || base > ORDER_NO_BASE_MAX)
+        return false;
+    return base == text.len || replay_suffix((struct slice){text.ptr + base, text.len - base});
+}
+
+bool order_same_content(const struct order *a, const struct order *b)
+{
+    return a->activity_id == b->activity_id && a->user_id == b->user_id && a->sku_id == b->sku_id &&
+           a->quantity == b->quantity && a->amount == b->amount;
+}
+
+static void member(struct strbuf *out, const char *name, int64_t value)
+{
+    strbuf_add_str(out, ",\"");
+    strbuf_add_str(out, name);
+    strbuf_add_str(out, "\":");
+    strbuf_add_i64(out, value);
+}
+
+void order_encode(const struct order *order, struct strbuf *out)
+{
+    strbuf_add_str(out, "{\"v\":1,\"order_no\":\"");
+    strbuf_add_str(out, order->order_no);
+    strbuf_add_char(out, '"');
+    member(out, "activity_id", order->activity_id);
+    member(out, "user_id", order->user_id);
+    member(out, "user_seq", order->user_seq);
+    member(out, "sku_id", order->sku_id);
+    member(out, "quantity", order->quantity);
+    member(out, "amount", order->amount);
+    member(out, "shard", order->shard);
+    member(out, "epoch", order->epoch);
+    member(out, "reserved_at", order->reserved_at);
+    strbuf_add_char(out, '}');
+}

@@ -1,0 +1,237 @@
+#include "orderd/order_store.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "orderd/check.h"
+#include "orderd/clock.h"
+
+static const struct {
+    const char *name;
+    bool live;
+} statuses[] = {
+#define X(status, name, live) [ORDER_##status] = {name, live},
+#include "orderd/tbl/order_status.h"
+#undef X
+};
+
+const char *order_status_name(enum order_status status)
+{
+    CHECK(status < ORDER_STATUS_COUNT);
+    return statuses[status].name;
+}
+
+static void add_number(struct strbuf *sql, int64_t n)
+{
+    strbuf_add_char(sql, ',');
+    strbuf_add_i64(sql, n);
+}
+
+/* order_no's alphabet has no quote and no backslash, so it needs no escaping. */
+static void add_order_no(struct strbuf *sql, const struct order *o)
+{
+    strbuf_add_char(sql, '\'');
+    strbuf_add_str(sql, o->order_no);
+    strbuf_add_char(sql, '\'');
+}
+
+static void add_row(struct strbuf *sql, const struct order *o, int64_t pay_timeout_ms)
+{
+    char reserved_at[32];
+
+    clock_format_sql(reserved_at, sizeof reserved_at, o->reserved_at);
+    strbuf_add_char(sql, '(');
+    add_order_no(sql, o);
+    add_number(sql, o->activity_id);
+    add_number(sql, o->user_id);
+    add_number(sql, o->user_seq);
+    add_number(sql, o->sku_id);
+    add_number(sql, o->quantity);
+    add_number(sql, o->amount);
+    add_number(sql, o->shard);
+    add_number(sql, o->epoch);
+    strbuf_add_str(sql, ",'pending','");
+    strbuf_add_str(sql, reserved_at);
+    strbuf_add_str(sql, "',NOW(6)+INTERVAL ");
+    strbuf_add_i64(sql, pay_timeout_ms);
+    strbuf_add_str(sql, "000 MICROSECOND)");
+}
+
+struct take {
+    int64_t activity_id, units;
+};
+
+static int by_activity(const void *a, const void *b)
+{
+    const struct take *x = a, *y = b;
+
+    return (x->activity_id > y->activity_id) - (x->activity_id < y->activity_id);
+}
+
+static void add_take(struct strbuf *sql, const struct take *take)
+{
+    strbuf_add_str(sql, ";UPDATE activity_stock SET available=available-");
+    strbuf_add_i64(sql, take->units);
+    strbuf_add_str(sql, " WHERE activity_id=");
+    strbuf_add_i64(sql, take->activity_id);
+    strbuf_add_str(sql, " AND takes_orders AND available>=");
+    strbuf_add_i64(sql, take->units);
+    strbuf_add_str(sql, ";" DB_GUARD_ONE_ROW);
+}
+
+/* Summed per activity and in ascending order, in this and every other transaction: no two can wait for each other. */
+static void add_takes(struct strbuf *sql, const struct order *const *orders, size_t count)
+{
+    struct take *takes = check_malloc(count * sizeof *takes);
+    size_t last = 0;
+
+    for (size_t i = 0; i < count; i++)
+        takes[i] = (struct take){orders[i]->activity_id, orders[i]->quantity};
+    qsort(takes, count, sizeof *takes, by_activity);
+    for (size_t i = 1; i < count; i++) {
+        if (takes[i].activity_id == takes[last].activity_id)
+            takes[last].units += takes[i].units;
+        else
+            takes[++last] = takes[i];
+    }
+    for (size_t i = 0; i <= last; i++)
+        add_take(sql, &takes[i]);
+    free(takes);
+}
+
+void order_store_add_create(struct strbuf *sql, const struct order *const *orders, const int64_t *pay_timeout_ms,
+                            size_t count)
+{
+    CHECK(count > 0);
+    strbuf_add_str(sql,
+                   "BEGIN;INSERT INTO orders(order_no,activity_id,user_id,user_seq,sku_id,quantity,amount,shard,epoch,"
+                   "status,reserved_at,expires_at) VALUES");
+    for (size_t i = 0; i < count; i++) {
+        if (i)
+            strbuf_add_char(sql, ',');
+        add_row(sql, orders[i], pay_timeout_ms[i]);
+    }
+    add_takes(sql, orders, count);
+    strbuf_add_str(sql, ";COMMIT");
+}
+
+enum order_create_step order_store_step(unsigned statement, unsigned activities)
+{
+    if (statement == 0)
+        return ORDER_CREATE_BEGIN;
+    if (statement == 1)
+        return ORDER_CREATE_INSERT;
+    return statement < 2 + 2 * activities ? ORDER_CREATE_STOCK : ORDER_CREATE_COMMIT;
+}
+
+static bool status_of(struct slice name, enum order_status *out)
+{
+    for (int i = 0; i < ORDER_STATUS_COUNT; i++) {
+        if (slice_is(name, statuses[i].name)) {
+            *out = (enum order_status)i;
+            return true;
+        }
+    }
+    return false;
+}
+
+struct finding {
+    order_row_fn on_row;
+    void *arg;
+};
+
+static bool narrow(struct slice column, int32_t *out)
+{
+    int64_t n;
+
+    if (!db_column_i64(column, &n) || n < INT32_MIN || n > INT32_MAX)
+        return false;
+    *out = (int32_t)n;
+    return true;
+}
+
+#define COLUMNS "order_no,activity_id,user_id,user_seq,sku_id,quantity,amount,shard,epoch,status"
+
+static bool take_row(void *arg, const struct slice *c, unsigned count)
+{
+    struct finding *finding = arg;
+    struct order_row row = {0};
+    struct order *o = &row.order;
+
+    if (count != 10 || c[0].len > ORDER_NO_MAX)
+        return false;
+    memcpy(o->order_no, c[0].ptr, c[0].len);
+    if (!db_column_i64(c[1], &o->activity_id) || !db_column_i64(c[2], &o->user_id) || !narrow(c[3], &o->user_seq) ||
+        !db_column_i64(c[4], &o->sku_id) || !narrow(c[5], &o->quantity) || !db_column_i64(c[6], &o->amount) ||
+        !narrow(c[7], &o->shard) || !narrow(c[8], &o->epoch) || !status_of(c[9], &row.status))
+        return false;
+    finding->on_row(finding->arg, &row);
+    return true;
+}
+
+static void add_mark(struct strbuf *sql, const struct order *o)
+{
+    strbuf_add_char(sql, '(');
+    strbuf_add_i64(sql, o->activity_id);
+    add_number(sql, o->user_id);
+    add_number(sql, o->user_seq);
+    strbuf_add_char(sql, ')');
+}
+
+/* Two queries rather than one with OR: each is served by its own unique key. */
+static void add_find(struct strbuf *sql, const struct order *const *orders, size_t count)
+{
+    strbuf_add_str(sql, "SELECT " COLUMNS " FROM orders WHERE order_no IN(");
+    for (size_t i = 0; i < count; i++) {
+        if (i)
+            strbuf_add_char(sql, ',');
+        add_order_no(sql, orders[i]);
+    }
+    strbuf_add_str(sql, ") UNION SELECT " COLUMNS " FROM orders WHERE (activity_id,live_user,user_seq) IN(");
+    for (size_t i = 0; i < count; i++) {
+        if (i)
+            strbuf_add_char(sql, ',');
+        add_mark(sql, orders[i]);
+    }
+    strbuf_add_char(sql, ')');
+}
+
+bool order_store_find(struct db *db, const struct order *const *orders, size_t count, order_row_fn on_row, void *arg,
+                      struct error *err)
+{
+    struct strbuf sql = STRBUF_INIT;
+    struct finding finding = {on_row, arg};
+    bool ok;
+
+    CHECK(count > 0);
+    add_find(&sql, orders, count);
+    ok = db_query(db, (struct slice){sql.data, sql.len}, take_row, &finding, err);
+    strbuf_release(&sql);
+    return ok;
+}
+
+static bool take_stock(void *arg, const struct slice *c, unsigned count)
+{
+    struct order_stock *stock = arg;
+    int64_t takes_orders;
+
+    if (count != 3 || !db_column_i64(c[0], &stock->total) || !db_column_i64(c[1], &stock->available) ||
+        !db_column_i64(c[2], &takes_orders))
+        return false;
+    stock->takes_orders = takes_orders != 0;
+    stock->exists = true;
+    return true;
+}
+
+bool order_store_stock(struct db *db, int64_t activity_id, struct order_stock *out, struct error *err)
+{
+    struct strbuf sql = STRBUF_INIT;
+    bool ok;
+
+    *out = (struct order_stock){0};
+    strbuf_add_str(&sql, "SELECT total,available,takes_orders FROM activity_stock WHERE activity_id=");
+    strbuf_add_i64(&sql, activity_id);
+    ok = db_query(db, (struct slice){sql.data, sql.len}, take_stock, out, err);
+    strbuf_release(&sql);
+    return ok;
+}

@@ -1,0 +1,321 @@
+/* The thread of a create lane. */
+#include "lane.h"
+
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "orderd/check.h"
+#include "orderd/clock.h"
+#include "orderd/log.h"
+
+/* Longest sleep of an idle lane: far below half a heartbeat, and the beat the watchdog sees. */
+#define IDLE_MS 1000
+/* Dead letters in flight at once. */
+#define CONFIRM_WINDOW 1024
+
+static const struct {
+    const char *name;
+    bool ready;
+} states[] = {
+#define X(state, name, ready) [LANE_##state] = {name, ready},
+#include "orderd/tbl/lane_state.h"
+#undef X
+};
+
+const char *lane_state_name(enum lane_state state)
+{
+    CHECK(state < LANE_STATE_COUNT);
+    return states[state].name;
+}
+
+bool lane_state_ready(enum lane_state state)
+{
+    CHECK(state < LANE_STATE_COUNT);
+    return states[state].ready;
+}
+
+bool lane_stopping(const struct create_lane *lane)
+{
+    return atomic_load_explicit(&lane->shared->stop, memory_order_acquire);
+}
+
+void lane_set_state(struct create_lane *lane, enum lane_state state)
+{
+    atomic_store_explicit(&lane->state, state, memory_order_release);
+}
+
+void lane_beat(struct create_lane *lane)
+{
+    atomic_store_explicit(&lane->beat, clock_mono_ms(), memory_order_relaxed);
+}
+
+void lane_close_consumer(struct create_lane *lane, bool graceful)
+{
+    if (lane->consumer)
+        broker_close(&lane->consumer, graceful);
+}
+
+void lane_close_publisher(struct create_lane *lane)
+{
+    if (lane->publisher)
+        broker_close(&lane->publisher, false);
+}
+
+void lane_close_db(struct create_lane *lane)
+{
+    db_close(&lane->db);
+}
+
+void lane_sleep(struct create_lane *lane, int wait_ms)
+{
+    struct pollfd fds[3];
+    nfds_t count = 0;
+
+    fds[count++] = (struct pollfd){.fd = broker_fd(lane->consumer), .events = POLLIN};
+    if (!lane_stopping(lane))
+        fds[count++] = (struct pollfd){.fd = lane->shared->stop_fd, .events = POLLIN};
+    if (lane->publisher)
+        fds[count++] = (struct pollfd){.fd = broker_fd(lane->publisher), .events = POLLIN};
+    (void)poll(fds, count, wait_ms);
+}
+
+static void pump_publisher(struct create_lane *lane)
+{
+    struct error err = {0};
+
+    if (!lane->publisher || broker_pump(lane->publisher, 0, &err))
+        return;
+    log_event(LOG_EVENT_BROKER_DOWN, LOG_STR("connection", "publish"), LOG_ERR(&err));
+    lane_close_publisher(lane);
+}
+
+bool lane_pump(struct create_lane *lane, struct error *err)
+{
+    pump_publisher(lane);
+    if (!lane->consumer)
+        return error_set(err, ERROR_BROKER_AWAY, "no connection to consume on");
+    if (!broker_pump(lane->consumer, 0, err))
+        return false;
+    if (broker_cancelled(lane->consumer))
+        return error_set(err, ERROR_BROKER_AWAY, "the broker cancelled the consumer of %s (queue deleted or moved?)",
+                         lane->conf->create_queue);
+    return true;
+}
+
+static bool open_db(struct create_lane *lane, struct error *err)
+{
+    if (lane->db)
+        return true;
+    lane->db = db_open(lane->conf, err);
+    if (!lane->db)
+        return false;
+    log_event(LOG_EVENT_DB_UP, LOG_STR("host", lane->conf->mysql_host), LOG_INT("version", db_version(lane->db)));
+    return true;
+}
+
+static bool open_publisher(struct create_lane *lane, struct error *err)
+{
+    char name[96];
+
+    if (lane->publisher)
+        return true;
+    snprintf(name, sizeof name, "%s publish", lane->worker);
+    lane->publisher = broker_open(lane->conf, name, err);
+    if (!lane->publisher)
+        return false;
+    if (broker_confirm_select(lane->publisher, CONFIRM_WINDOW, err))
+        return true;
+    lane_close_publisher(lane);
+    return false;
+}
+
+bool lane_mend(struct create_lane *lane, struct error *err)
+{
+    return open_db(lane, err) && open_publisher(lane, err);
+}
+
+static bool open_consumer(struct create_lane *lane, struct error *err)
+{
+    if (lane->consumer)
+        return true;
+    lane->consumer = broker_open(lane->conf, lane->worker, err);
+    if (!lane->consumer)
+        return false;
+    if (!broker_consume(lane->consumer, lane->conf->create_queue, (unsigned)lane->conf->create_prefetch, lane->worker,
+                        err)) {
+        lane_close_consumer(lane, false);
+        return false;
+    }
+    log_event(LOG_EVENT_BROKER_UP, LOG_STR("host", lane->conf->broker_host), LOG_STR("queue", lane->conf->create_queue),
+              LOG_INT("version", broker_version(lane->consumer)));
+    return true;
+}
+
+static void sleep_stoppable(struct create_lane *lane, int64_t ms)
+{
+    struct pollfd stop = {.fd = lane->shared->stop_fd, .events = POLLIN};
+
+    (void)poll(&stop, 1, (int)ms);
+}
+
+static void announce_not_connected(struct create_lane *lane, const struct error *err)
+{
+    enum error_class class_ = error_class_of(err);
+
+    if (class_ == ERROR_CLASS_SETUP) {
+        lane_set_state(lane, LANE_PAUSED);
+        log_event(LOG_EVENT_LANE_PAUSED, LOG_ERR(err));
+    } else {
+        lane_set_state(lane, LANE_CONNECTING);
+        log_event(lane->db ? LOG_EVENT_BROKER_DOWN : LOG_EVENT_DB_DOWN, LOG_ERR(err));
+    }
+}
+
+/* Database first, consumer last: no delivery is taken before it can be handled. Waits once where something is away. */
+static bool connected(struct create_lane *lane)
+{
+    struct error err = {0};
+
+    if (lane->db && !db_usable(lane->db))
+        lane_close_db(lane);
+    if (lane_mend(lane, &err) && open_consumer(lane, &err)) {
+        backoff_reset(&lane->connecting);
+        lane_set_state(lane, LANE_CONSUMING);
+        return true;
+    }
+    announce_not_connected(lane, &err);
+    pump_publisher(lane);
+    sleep_stoppable(lane, backoff_next(&lane->connecting));
+    return false;
+}
+
+static void lose_consumer(struct create_lane *lane, const struct error *err)
+{
+    metric_add(lane->metrics, METRIC_BROKER_OUTAGES, 1);
+    log_event(LOG_EVENT_BROKER_DOWN, LOG_INT("messages", lane->batch.count - lane->batch.acked), LOG_ERR(err));
+    lane_close_consumer(lane, false);
+    batch_release(lane);
+    lane_set_state(lane, LANE_CONNECTING);
+}
+
+/* One batch from the broker to its acknowledgement. */
+static void work(struct create_lane *lane)
+{
+    struct error err = {0};
+
+    while (!persist(lane, &err)) {
+        if (!hold(lane, &err))
+            return;
+    }
+    while (!settle(lane, &err)) {
+        if (!hold(lane, &err))
+            return;
+    }
+    hold_over(lane);
+}
+
+/* Waits only when nothing has arrived. */
+static bool wait_for_work(struct create_lane *lane, struct error *err)
+{
+    if (!lane_pump(lane, err))
+        return false;
+    if (broker_inbox(lane->consumer) > 0)
+        return true;
+    lane_sleep(lane, IDLE_MS);
+    return lane_pump(lane, err);
+}
+
+static void turn(struct create_lane *lane)
+{
+    struct error err = {0};
+
+    lane->conf = atomic_load_explicit(&lane->shared->conf, memory_order_acquire);
+    lane_beat(lane);
+    batch_release(lane);
+    if (!connected(lane))
+        return;
+    if (!wait_for_work(lane, &err) || !batch_take(lane, &err)) {
+        lose_consumer(lane, &err);
+        return;
+    }
+    if (lane->batch.count > 0)
+        work(lane);
+}
+
+/* The stop: no more deliveries, then what was already handed to us is finished, unless a server is away. */
+static void drain(struct create_lane *lane)
+{
+    struct error err = {0};
+
+    lane_set_state(lane, LANE_DRAINING);
+    batch_release(lane);
+    if (lane->consumer && lane->db && broker_cancel(lane->consumer, &err)) {
+        do {
+            lane_beat(lane);
+            batch_release(lane);
+            if (!batch_take(lane, &err))
+                break;
+            if (lane->batch.count > 0)
+                work(lane); /* hold() gives everything back at once when stopping */
+        } while (lane->consumer && lane->batch.count > 0);
+    }
+    lane_close_consumer(lane, true);
+    if (lane->publisher)
+        broker_close(&lane->publisher, true);
+    lane_close_db(lane);
+}
+
+static void run(void *data)
+{
+    struct create_lane *lane = data;
+
+    lane->metrics = metric_register();
+    lane->activities = activity_cache_create();
+    batch_init(lane);
+    while (!lane_stopping(lane))
+        turn(lane);
+    drain(lane);
+    batch_destroy(lane);
+    activity_cache_destroy(&lane->activities);
+    strbuf_release(&lane->sql);
+    lane_set_state(lane, LANE_STOPPED);
+}
+
+struct create_lane *create_lane_start(struct lane_shared *shared, unsigned index)
+{
+    struct create_lane *lane = check_calloc(1, sizeof *lane);
+    const struct conf *conf = atomic_load_explicit(&shared->conf, memory_order_acquire);
+
+    lane->shared = shared;
+    lane->conf = conf;
+    snprintf(lane->thread.name, sizeof lane->thread.name, "create.%u", index);
+    snprintf(lane->worker, sizeof lane->worker, "orderd%s%.40s %s", shared->instance[0] ? "@" : "", shared->instance,
+             lane->thread.name);
+    backoff_init(&lane->connecting, conf->broker_reconnect_min, conf->broker_reconnect_max, backoff_seed());
+    backoff_init(&lane->holding, conf->mysql_reconnect_min, conf->mysql_reconnect_max, backoff_seed());
+    backoff_init(&lane->conflict, 1, 100, backoff_seed());
+    atomic_init(&lane->state, LANE_CONNECTING);
+    atomic_init(&lane->beat, clock_mono_ms());
+    lane->thread.run = run;
+    lane->thread.data = lane;
+    thread_start(&lane->thread);
+    return lane;
+}
+
+enum lane_state create_lane_state(const struct create_lane *lane)
+{
+    return atomic_load_explicit(&lane->state, memory_order_acquire);
+}
+
+int64_t create_lane_beat(const struct create_lane *lane)
+{
+    return atomic_load_explicit(&lane->beat, memory_order_relaxed);
+}
+
+void create_lane_join(struct create_lane **lane)
+{
+    thread_join(&(*lane)->thread);
+    free(*lane);
+    *lane = NULL;
+}

@@ -1,0 +1,66 @@
+#include "lane.h"
+
+#include <inttypes.h>
+
+#include "orderd/log.h"
+#include "orderd/order_store.h"
+
+/* So many different messages in a row, none succeeding, and it is the database that is ill, not the messages. */
+#define STORM_AFTER 5
+
+static enum verdict decided(struct create_lane *lane, struct item *item, enum reason reason, const char *detail)
+{
+    item_decide(lane, item, reason, detail);
+    return VERDICT_DECIDED;
+}
+
+/* The guard behind the stock UPDATE answered: no row, no more orders, or too little. */
+static enum verdict stock_refused(struct create_lane *lane, struct item *item, struct error *why)
+{
+    int64_t id = item->order.activity_id;
+    struct order_stock stock;
+
+    if (!order_store_stock(lane->db, id, &stock, why))
+        return VERDICT_FAILED;
+    if (!stock.exists)
+        return decided(lane, item, REASON_ACTIVITY_UNKNOWN,
+                       item_detail(lane, "activity %" PRId64 " has no stock row", id));
+    if (!stock.takes_orders)
+        return decided(lane, item, REASON_ACTIVITY_SETTLED, "");
+    if (stock.available < item->order.quantity)
+        return decided(lane, item, REASON_STOCK_SHORT,
+                       item_detail(lane, "activity %" PRId64 " has %" PRId64 " of %" PRId64 " left, the order takes %d",
+                                   id, stock.available, stock.total, item->order.quantity));
+    return VERDICT_AGAIN; /* it came back in between */
+}
+
+static enum verdict unknown(struct create_lane *lane, struct item *item, struct error *why)
+{
+    if (lane->storm)
+        return VERDICT_FAILED;
+    if (++item->unknown_tries < lane->conf->create_unknown_tries)
+        return VERDICT_AGAIN;
+    if (++lane->unknown_streak >= STORM_AFTER) {
+        lane->storm = true;
+        error_prefix(why, "%d different messages in a row failed alike; no more are taken until one succeeds",
+                     lane->unknown_streak);
+        return VERDICT_FAILED;
+    }
+    return decided(lane, item, REASON_ERROR_UNKNOWN, item_detail(lane, "%s", why->text));
+}
+
+enum verdict verdict_alone(struct create_lane *lane, struct item *item, unsigned statement, struct error *why)
+{
+    enum order_create_step step = order_store_step(statement, 1);
+
+    switch (why->code) {
+    case ERROR_DB_CHECK:
+        if (step == ORDER_CREATE_STOCK)
+            return stock_refused(lane, item, why);
+        return decided(lane, item, REASON_CONSTRAINT, item_detail(lane, "%s", why->text));
+    case ERROR_DB_DATA:
+        return decided(lane, item, REASON_CONSTRAINT, item_detail(lane, "%s", why->text));
+    default:
+        return unknown(lane, item, why);
+    }
+}

@@ -1,0 +1,196 @@
+#include "daemon.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "orderd/broker.h"
+#include "orderd/check.h"
+#include "orderd/clock.h"
+#include "orderd/db.h"
+#include "orderd/log.h"
+#include "orderd/notify.h"
+#include "orderd/thread.h"
+
+/* How often the guard looks for broker calls that take too long. */
+#define GUARD_MS 250
+
+struct guard {
+    struct thread thread;
+    atomic_bool stop;
+};
+
+static void guard_run(void *data)
+{
+    struct guard *guard = data;
+    struct metric_block *metrics = metric_register();
+
+    while (!atomic_load_explicit(&guard->stop, memory_order_acquire)) {
+        metric_add(metrics, METRIC_BROKER_STUCK, broker_guard_check());
+        clock_sleep_ms(GUARD_MS);
+    }
+}
+
+static void start_lanes(struct daemon *d, const struct conf *conf)
+{
+    d->lane_count = (unsigned)conf->create_lanes;
+    for (unsigned i = 0; i < d->lane_count; i++)
+        d->lanes[i] = create_lane_start(&d->shared, i);
+}
+
+static void reload(struct daemon *d)
+{
+    const struct conf *current = atomic_load_explicit(&d->shared.conf, memory_order_acquire);
+    struct strbuf taken = STRBUF_INIT, later = STRBUF_INIT;
+    struct error err = {0};
+    struct conf *fresh;
+
+    if (d->was_ready)
+        notify_reloading();
+    fresh = d->conf_count < DAEMON_CONFS_MAX ? conf_load(current->path, &err) : NULL;
+    if (!fresh) {
+        if (err.code == ERROR_NONE)
+            error_set(&err, ERROR_REFUSED, "reloaded %d times since the start; restart to reload again",
+                      DAEMON_CONFS_MAX);
+        log_event(LOG_EVENT_RELOAD_REFUSED, LOG_ERR(&err));
+    } else {
+        conf_merge_reload(current, fresh, &taken, &later);
+        d->confs[d->conf_count++] = fresh;
+        log_configure(fresh);
+        atomic_store_explicit(&d->shared.conf, fresh, memory_order_release);
+        log_event(LOG_EVENT_RELOADED, LOG_SLICE("taken", ((struct slice){taken.data, taken.len})),
+                  LOG_SLICE("need_restart", ((struct slice){later.data, later.len})));
+    }
+    if (d->was_ready)
+        notify_ready();
+    strbuf_release(&taken);
+    strbuf_release(&later);
+}
+
+static bool is_stop(int signal_)
+{
+    return signal_ == SIGTERM || signal_ == SIGINT;
+}
+
+/* Until the first TERM or INT. */
+static void run_until_stop(struct daemon *d)
+{
+    int64_t next = clock_mono_ms();
+
+    for (;;) {
+        int64_t left = next - clock_mono_ms();
+        int signal_ = signals_wait(left > 0 ? left : 0);
+
+        if (is_stop(signal_))
+            return;
+        if (signal_ == SIGHUP)
+            reload(d);
+        if (clock_mono_ms() >= next) {
+            report_second(d, false);
+            next = clock_mono_ms() + 1000;
+        }
+    }
+}
+
+static bool all_stopped(const struct daemon *d)
+{
+    for (unsigned i = 0; i < d->lane_count; i++) {
+        if (create_lane_state(d->lanes[i]) != LANE_STOPPED)
+            return false;
+    }
+    return true;
+}
+
+static void stop_lanes(struct daemon *d)
+{
+    uint64_t one = 1;
+
+    atomic_store_explicit(&d->shared.stop, true, memory_order_release);
+    CHECK(write(d->shared.stop_fd, &one, sizeof one) == (ssize_t)sizeof one);
+}
+
+/* Nothing can be lost by it: what is not acknowledged goes back to the broker, what is committed is recognised when it
+ * comes again. No destructor may block us now. */
+__attribute__((noreturn)) static void end_at_once(const char *why)
+{
+    log_event(LOG_EVENT_STOP_FORCED, LOG_STR("why", why));
+    broker_guard_shutdown_all();
+    _exit(EXIT_TEMPORARY);
+}
+
+static void drain(struct daemon *d)
+{
+    const struct conf *conf = atomic_load_explicit(&d->shared.conf, memory_order_acquire);
+    int64_t deadline = clock_mono_ms() + conf->daemon_drain_timeout;
+    int64_t next = clock_mono_ms() + 1000;
+
+    notify_stopping();
+    log_event(LOG_EVENT_STOPPING, LOG_INT("drain_timeout_ms", conf->daemon_drain_timeout));
+    stop_lanes(d);
+    while (!all_stopped(d)) {
+        if (is_stop(signals_wait(20)))
+            end_at_once("a second signal asked for it");
+        if (clock_mono_ms() > deadline)
+            end_at_once("the drain took longer than daemon.drain_timeout");
+        if (clock_mono_ms() >= next) {
+            report_second(d, true);
+            next = clock_mono_ms() + 1000;
+        }
+    }
+    for (unsigned i = 0; i < d->lane_count; i++)
+        create_lane_join(&d->lanes[i]);
+}
+
+static void log_totals(void)
+{
+    struct metric_sum sum;
+
+    metric_read(&sum);
+    log_event(LOG_EVENT_STOPPED, LOG_INT("received", sum.counters[METRIC_MESSAGES_RECEIVED]),
+              LOG_INT("created", sum.counters[METRIC_ORDERS_CREATED]),
+              LOG_INT("duplicate", sum.counters[METRIC_ORDERS_DUPLICATE]),
+              LOG_INT("dead_lettered", sum.counters[METRIC_ORDERS_DEAD_LETTERED]),
+              LOG_INT("returned", sum.counters[METRIC_RETURNED_TO_BROKER]));
+}
+
+static void serve(struct daemon *d, const struct conf *conf)
+{
+    struct guard guard = {.thread = {.name = "guard", .run = guard_run, .data = &guard}};
+
+    thread_start(&guard.thread);
+    start_lanes(d, conf);
+    run_until_stop(d);
+    drain(d);
+    atomic_store_explicit(&guard.stop, true, memory_order_release);
+    thread_join(&guard.thread);
+    log_totals();
+}
+
+enum exitcode daemon_run(struct conf **conf, const char *instance)
+{
+    struct daemon *d = check_calloc(1, sizeof *d);
+    enum exitcode code;
+
+    d->confs[d->conf_count++] = *conf;
+    *conf = NULL;
+    d->instance = instance;
+    d->shared.instance = instance;
+    d->shared.stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    CHECK(d->shared.stop_fd >= 0);
+    atomic_init(&d->shared.conf, d->confs[0]);
+    d->last_at = clock_mono_ms();
+    signals_block();
+    db_library_init();
+    log_event(LOG_EVENT_STARTED, LOG_STR("version", ORDERD_VERSION), LOG_INT("pid", getpid()),
+              LOG_STR("conf", d->confs[0]->path ? d->confs[0]->path : "built-in defaults"));
+    code = preflight(d, d->confs[0]);
+    if (code == EXIT_OK && d->preflight_passed)
+        serve(d, d->confs[0]);
+    db_library_end();
+    close(d->shared.stop_fd);
+    while (d->conf_count > 0)
+        conf_destroy(&d->confs[--d->conf_count]);
+    free(d);
+    return code;
+}

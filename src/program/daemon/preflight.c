@@ -1,0 +1,110 @@
+/* Before any delivery is taken: is the schema ours, is the topology safe? */
+#include "daemon.h"
+
+#include <signal.h>
+
+#include "orderd/backoff.h"
+#include "orderd/broker.h"
+#include "orderd/db.h"
+#include "orderd/log.h"
+#include "orderd/notify.h"
+#include "orderd/schema.h"
+#include "orderd/topology.h"
+
+static void warn_db(void *arg, const char *sentence)
+{
+    (void)arg;
+    log_event(LOG_EVENT_DB_WARNING, LOG_STR("finding", sentence));
+}
+
+static bool check_db(const struct conf *conf, struct error *err)
+{
+    struct db *db = db_open(conf, err);
+    bool ok = db && schema_check(db, err) && db_check_durability(db, warn_db, NULL, err);
+
+    db_close(&db);
+    return ok;
+}
+
+struct findings {
+    bool declare, good;
+    struct error *err;
+};
+
+static void judge(void *arg, const struct topology_finding *f)
+{
+    struct findings *findings = arg;
+
+    if (f->presence == BROKER_FORBIDDEN) {
+        log_event(LOG_EVENT_BROKER_WARNING,
+                  LOG_STR("finding", "this account may not look at the topology; set broker.topology = \"trust\""),
+                  LOG_STR(f->kind, f->name), LOG_STR("detail", f->detail));
+        return;
+    }
+    if (f->presence == BROKER_PRESENT || !findings->good)
+        return;
+    findings->good = false;
+    if (f->presence == BROKER_MISSING)
+        error_set(findings->err, ERROR_BROKER_SETUP, "%s %s is missing: run `orderctl topology apply`", f->kind,
+                  f->name);
+    else
+        error_set(
+            findings->err, ERROR_BROKER_SETUP,
+            "%s %s is declared otherwise (%s): make it anew, or change broker.queue_type and broker.delivery_limit",
+            f->kind, f->name, f->detail);
+}
+
+static bool check_broker(const struct conf *conf, struct error *err)
+{
+    struct findings findings = {conf->broker_topology == CONF_TOPOLOGY_DECLARE, true, err};
+    struct broker *broker;
+    bool ok;
+
+    if (conf->broker_topology == CONF_TOPOLOGY_TRUST)
+        return true;
+    broker = broker_open(conf, "orderd preflight", err);
+    if (!broker)
+        return false;
+    ok = topology_walk(broker, conf, findings.declare, judge, &findings, err) && findings.good;
+    broker_close(&broker, true);
+    return ok;
+}
+
+/* Waits out an outage of the server that `check` asks; false and a code where it is not an outage. */
+static bool until_good(struct daemon *d, const struct conf *conf, bool (*check)(const struct conf *, struct error *),
+                       enum log_event down, enum exitcode *code)
+{
+    struct backoff backoff;
+
+    (void)d;
+    backoff_init(&backoff, conf->mysql_reconnect_min, conf->mysql_reconnect_max, backoff_seed());
+    for (;;) {
+        struct error err = {0};
+        int signal_;
+
+        if (check(conf, &err))
+            return true;
+        log_event(error_class_of(&err) == ERROR_CLASS_OUTAGE ? down : LOG_EVENT_SETUP_REFUSED, LOG_ERR(&err));
+        notify_status("waiting: %s", err.text);
+        if (error_class_of(&err) != ERROR_CLASS_OUTAGE && error_class_of(&err) != ERROR_CLASS_TRANSIENT) {
+            *code = EXIT_CONFIG;
+            return false;
+        }
+        signal_ = signals_wait(backoff_next(&backoff));
+        if (signal_ == SIGTERM || signal_ == SIGINT) {
+            *code = EXIT_OK;
+            return false;
+        }
+    }
+}
+
+enum exitcode preflight(struct daemon *d, const struct conf *conf)
+{
+    enum exitcode code = EXIT_TEMPORARY;
+
+    if (!until_good(d, conf, check_db, LOG_EVENT_DB_DOWN, &code) ||
+        !until_good(d, conf, check_broker, LOG_EVENT_BROKER_DOWN, &code))
+        return code;
+    d->preflight_passed = true;
+    return EXIT_OK;
+}

@@ -1,0 +1,99 @@
+/* What was done in the last second: one line in the log when anything was, and the service manager's status line. */
+#include "daemon.h"
+
+#include <inttypes.h>
+
+#include "orderd/clock.h"
+#include "orderd/log.h"
+#include "orderd/notify.h"
+
+/* A lane that has not gone round for so long is stuck in a call that nothing ends: let the service manager restart us.
+ * Above the longest legal stay: a statement (mysql.read_timeout) and a broker call, each at most a minute or two. */
+static int64_t beat_limit_ms(const struct conf *conf)
+{
+    return 2 * (conf->mysql_read_timeout + conf->broker_call_timeout) + 10000;
+}
+
+static bool lanes_alive(const struct daemon *d, int64_t now)
+{
+    const struct conf *conf = atomic_load_explicit(&d->shared.conf, memory_order_acquire);
+
+    for (unsigned i = 0; i < d->lane_count; i++) {
+        if (create_lane_state(d->lanes[i]) != LANE_STOPPED && now - create_lane_beat(d->lanes[i]) > beat_limit_ms(conf))
+            return false;
+    }
+    return true;
+}
+
+static uint64_t delta(const struct metric_sum *now, const struct daemon *d, enum metric metric)
+{
+    return now->counters[metric] - d->last.counters[metric];
+}
+
+static void log_rate(const struct daemon *d, const struct metric_sum *now, int64_t elapsed_ms)
+{
+    if (delta(now, d, METRIC_MESSAGES_RECEIVED) == 0 && delta(now, d, METRIC_RETURNED_TO_BROKER) == 0)
+        return;
+    log_event(LOG_EVENT_RATE, LOG_INT("received", delta(now, d, METRIC_MESSAGES_RECEIVED)),
+              LOG_INT("created", delta(now, d, METRIC_ORDERS_CREATED)),
+              LOG_INT("duplicate", delta(now, d, METRIC_ORDERS_DUPLICATE)),
+              LOG_INT("dead_lettered", delta(now, d, METRIC_ORDERS_DEAD_LETTERED)),
+              LOG_INT("batches", delta(now, d, METRIC_BATCHES)), LOG_INT("p50_us", metric_quantile(&d->last, now, 0.5)),
+              LOG_INT("p99_us", metric_quantile(&d->last, now, 0.99)),
+              LOG_INT("returned", delta(now, d, METRIC_RETURNED_TO_BROKER)), LOG_INT("elapsed_ms", elapsed_ms));
+}
+
+static unsigned lanes_ready(const struct daemon *d)
+{
+    unsigned ready = 0;
+
+    for (unsigned i = 0; i < d->lane_count; i++)
+        ready += lane_state_ready(create_lane_state(d->lanes[i]));
+    return ready;
+}
+
+/* READY=1 once, when all lanes consume for the first time; after that, readiness is a line in the log and the status.
+ */
+static void note_readiness(struct daemon *d, unsigned ready)
+{
+    bool now = ready == d->lane_count;
+
+    if (now == d->ready)
+        return;
+    d->ready = now;
+    if (now && !d->was_ready)
+        notify_ready();
+    d->was_ready = d->was_ready || now;
+    log_event(now ? LOG_EVENT_READY : LOG_EVENT_NOT_READY, LOG_INT("lanes_ready", ready),
+              LOG_INT("lanes", d->lane_count));
+}
+
+static void tell_manager(struct daemon *d, const struct metric_sum *now, unsigned ready, bool draining, int64_t at)
+{
+    int64_t interval = notify_watchdog_interval_ms();
+
+    notify_status("%s; %u of %u lanes consuming; %" PRIu64 " orders/s; created %" PRIu64 ", duplicate %" PRIu64
+                  ", dead-lettered %" PRIu64,
+                  draining ? "draining" : "running", ready, d->lane_count, delta(now, d, METRIC_ORDERS_CREATED),
+                  now->counters[METRIC_ORDERS_CREATED], now->counters[METRIC_ORDERS_DUPLICATE],
+                  now->counters[METRIC_ORDERS_DEAD_LETTERED]);
+    if (interval > 0 && at - d->watchdog_at >= interval && lanes_alive(d, at)) {
+        d->watchdog_at = at;
+        notify_watchdog();
+    }
+}
+
+void report_second(struct daemon *d, bool draining)
+{
+    struct metric_sum now;
+    int64_t at = clock_mono_ms();
+    unsigned ready = lanes_ready(d);
+
+    metric_read(&now);
+    if (!draining)
+        note_readiness(d, ready);
+    log_rate(d, &now, at - d->last_at);
+    tell_manager(d, &now, ready, draining, at);
+    d->last = now;
+    d->last_at = at;
+}

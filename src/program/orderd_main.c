@@ -1,0 +1,168 @@
+/* orderd: the daemon's command line. */
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "orderd/conf.h"
+#include "orderd/daemon.h"
+#include "orderd/exitcode.h"
+#include "orderd/log.h"
+#include "orderd/strbuf.h"
+
+#define DEFAULT_CONF "/etc/orderd/orderd.conf"
+
+static const char usage[] =
+    "Usage: orderd [-c FILE] [-i NAME]\n"
+    "       orderd -t | -T [-c FILE]\n"
+    "       orderd --dump-defaults\n"
+    "\n"
+    "Takes flash-sale orders from RabbitMQ and makes each one row in MySQL, once.\n"
+    "\n"
+    "  -c, --config FILE      configuration file (default " DEFAULT_CONF ")\n"
+    "  -i, --instance NAME    name of this replica, for logs, connections and consumer tags\n"
+    "  -t, --check-config     check the configuration and secrets, touch no server, and end\n"
+    "  -T, --dump-config      print the configuration in force and where each value comes from\n"
+    "      --dump-defaults    print the commented sample configuration\n"
+    "  -V, --version          print the version\n"
+    "  -h, --help             print this\n"
+    "\n"
+    "Signals: TERM or INT finishes the work in hand and ends (twice: at once), HUP reloads.\n"
+    "Exit status: 0 stopped as told, 64 wrong command line, 75 stopped before all was finished (nothing is\n"
+    "lost), 78 configuration, schema or topology is wrong.\n"
+    "\n"
+    "Before the first start: orderctl migrate up; orderctl topology apply\n";
+
+enum mode { MODE_RUN, MODE_CHECK, MODE_DUMP };
+
+struct options {
+    const char *conf, *instance;
+    enum mode mode;
+};
+
+enum { OPT_DUMP_DEFAULTS = 256 };
+
+static const struct option long_options[] = {
+    {"config", required_argument, NULL, 'c'},
+    {"instance", required_argument, NULL, 'i'},
+    {"check-config", no_argument, NULL, 't'},
+    {"dump-config", no_argument, NULL, 'T'},
+    {"dump-defaults", no_argument, NULL, OPT_DUMP_DEFAULTS},
+    {"version", no_argument, NULL, 'V'},
+    {"help", no_argument, NULL, 'h'},
+    {NULL, 0, NULL, 0},
+};
+
+static enum exitcode print(const char *text, size_t len)
+{
+    if (fwrite(text, 1, len, stdout) == len && fflush(stdout) == 0)
+        return EXIT_OK;
+    fprintf(stderr, "orderd: cannot write to standard output\n");
+    return EXIT_UNAVAILABLE;
+}
+
+static enum exitcode print_defaults(void)
+{
+    struct strbuf out = STRBUF_INIT;
+    enum exitcode code;
+
+    conf_dump_defaults(&out);
+    code = print(out.data, out.len);
+    strbuf_release(&out);
+    return code;
+}
+
+static enum exitcode misuse(const char *problem, const char *what)
+{
+    fprintf(stderr, "orderd: %s%s; see orderd --help\n", problem, what);
+    return EXIT_USAGE;
+}
+
+static bool instance_valid(const char *name)
+{
+    return strlen(name) <= 40 &&
+           name[strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-")] == '\0';
+}
+
+/* true: *code is how to end. */
+static bool parse(int argc, char **argv, struct options *o, enum exitcode *code)
+{
+    int opt;
+
+    opterr = 0;
+    while ((opt = getopt_long(argc, argv, ":c:i:tTVh", long_options, NULL)) != -1) {
+        switch (opt) {
+        case 'c':
+            o->conf = optarg;
+            break;
+        case 'i':
+            o->instance = optarg;
+            break;
+        case 't':
+            o->mode = MODE_CHECK;
+            break;
+        case 'T':
+            o->mode = MODE_DUMP;
+            break;
+        case OPT_DUMP_DEFAULTS:
+            *code = print_defaults();
+            return true;
+        case 'V':
+            *code = print("orderd " ORDERD_VERSION "\n", strlen("orderd " ORDERD_VERSION "\n"));
+            return true;
+        case 'h':
+            *code = print(usage, strlen(usage));
+            return true;
+        case ':':
+            *code = misuse("an option needs a value: ", argv[optind - 1]);
+            return true;
+        default:
+            *code = misuse("unknown option ", argv[optind - 1]);
+            return true;
+        }
+    }
+    if (optind < argc)
+        *code = misuse("unexpected argument ", argv[optind]);
+    else if (!instance_valid(o->instance))
+        *code = misuse("an instance name has at most 40 of letters, digits, '_', '.', '-': ", o->instance);
+    else
+        return false;
+    return true;
+}
+
+static enum exitcode dump(const struct conf *conf)
+{
+    struct strbuf out = STRBUF_INIT;
+    enum exitcode code;
+
+    conf_dump(conf, &out);
+    code = print(out.data, out.len);
+    strbuf_release(&out);
+    return code;
+}
+
+int main(int argc, char **argv)
+{
+    struct options o = {DEFAULT_CONF, "", MODE_RUN};
+    enum exitcode code;
+    struct error err = {0};
+    struct conf *conf;
+
+    if (parse(argc, argv, &o, &code))
+        return (int)code;
+    conf = conf_load(o.conf, &err);
+    if (!conf) {
+        fprintf(stderr, "%s\n", err.text);
+        return (int)exitcode_of(&err);
+    }
+    log_set_identity("orderd", o.instance);
+    log_configure(conf);
+    if (o.mode == MODE_CHECK)
+        code = print("configuration is good\n", strlen("configuration is good\n"));
+    else if (o.mode == MODE_DUMP)
+        code = dump(conf);
+    else
+        code = daemon_run(&conf, o.instance);
+    conf_destroy(&conf);
+    return (int)code;
+}
