@@ -9,20 +9,21 @@
 #include "orderd/conf.h"
 #include "orderd/error.h"
 
-/* Runs one suite, each test in its own process, and ends the program with Check's verdict. CK_FORK=no for a debugger. */
+/* Runs one suite, each test in its own process, and ends the program with Check's verdict. CK_FORK=no for a debugger.
+ */
 int testing_main(Suite *suite);
 
 /* Fails the test with the error's sentence where ok is false. */
 #define ck_assert_ok(ok, err) ck_assert_msg((ok), "%s: %s", error_code_name((err)->code), (err)->text)
 
 /* Polls cond every 10 ms until it holds; fails the test with what after timeout_ms. */
-#define testing_wait(cond, timeout_ms, what)                                                       \
-    do {                                                                                           \
-        int64_t deadline_ = testing_now_ms() + (timeout_ms);                                       \
-        while (!(cond)) {                                                                          \
-            ck_assert_msg(testing_now_ms() < deadline_, "waited %d ms in vain: %s", (timeout_ms), what);     \
-            testing_pause();                                                                       \
-        }                                                                                          \
+#define testing_wait(cond, timeout_ms, what)                                                                           \
+    do {                                                                                                               \
+        int64_t deadline_ = testing_now_ms() + (timeout_ms);                                                           \
+        while (!(cond)) {                                                                                              \
+            ck_assert_msg(testing_now_ms() < deadline_, "waited %d ms in vain: %s", (timeout_ms), what);               \
+            testing_pause();                                                                                           \
+        }                                                                                                              \
     } while (0)
 
 int64_t testing_now_ms(void);
@@ -31,8 +32,8 @@ void testing_pause(void);
 /* A variable of the private servers' env file; fails the test where it is not set. */
 const char *testing_env(const char *name);
 
-/* A configuration that points at the private servers of the environment, loaded through conf_load from a temporary file:
- * `extra` is libconfig text for further groups, or NULL (e.g. "create: { lanes = 1; };"). */
+/* A configuration that points at the private servers of the environment, loaded through conf_load from a temporary
+ * file: `extra` is libconfig text for further groups, or NULL (e.g. "create: { lanes = 1; };"). */
 struct conf *testing_conf(const char *extra);
 
 /* A name that no other test of this run uses: "<prefix>_<pid>_<n>"; static storage, up to 8 alive at a time. */

@@ -35,7 +35,8 @@ static bool insert_all(struct create_lane *lane, struct item **set, size_t count
         return error_set(err, ERROR_DB_LOST, "fault point create.before_commit");
     if (!db_run(lane->db, (struct slice){lane->sql.data, lane->sql.len}, err))
         return false;
-    FAULT(CREATE_AFTER_COMMIT);
+    if (FAULT_FAILS(CREATE_AFTER_COMMIT))
+        return error_set(err, ERROR_DB_LOST, "fault point create.after_commit");
     return true;
 }
 
