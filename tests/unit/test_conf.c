@@ -407,11 +407,15 @@ START_TEST(sample_is_current)
 {
     struct strbuf file = STRBUF_INIT, printed = STRBUF_INIT;
     const char *at;
+    char copy[512];
 
     read_sample(&file);
     conf_dump_defaults(&printed);
+    ck_assert_ptr_nonnull(getenv("ORDERD_BUILD"));
+    snprintf(copy, sizeof copy, "%s/orderd.conf", getenv("ORDERD_BUILD"));
+    write_bytes(copy, printed.data, printed.len);
     ck_assert_msg(strcmp(file.data, printed.data) == 0,
-                  "config/orderd.conf is not what orderd --dump-defaults prints: write it again");
+                  "config/orderd.conf is not what conf_dump_defaults prints; that is in %s", copy);
     at = file.data;
     for (size_t i = 0; i < KEYS; i++) {
         char line[64];
