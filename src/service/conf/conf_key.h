@@ -22,11 +22,11 @@ enum conf_kind {
 struct conf_key {
     const char *section, *name;
     enum conf_kind kind;
+    bool reload;
     size_t offset; /* of the field in struct conf */
     int64_t def_number;
     const char *def_text; /* NULL where the default is a number */
     int64_t min, max;
-    bool reload;
     const char *prose; /* as in the table: with the words of a CHOICE in front */
 };
 

@@ -103,6 +103,29 @@ static void name(struct scan *scan, struct slice text)
         keep(scan->section, sizeof scan->section, text);
 }
 
+static bool take(struct scan *scan, const char *path, struct conf_lexer *lexer, enum conf_token token)
+{
+    switch (token) {
+    case CONF_TOKEN_NAME:
+        name(scan, lexer->text);
+        return true;
+    case CONF_TOKEN_OPEN:
+        scan->braces++;
+        return true;
+    case CONF_TOKEN_CLOSE:
+        scan->braces -= scan->braces > 0;
+        return true;
+    case CONF_TOKEN_NUMBER:
+        return number(scan, path, lexer);
+    case CONF_TOKEN_INCLUDE:
+        return conf_lexer_next(lexer) != CONF_TOKEN_STRING || include(scan, path, lexer->line, lexer->text);
+    case CONF_TOKEN_ENDLESS:
+        return error_set(scan->err, ERROR_CONF_INVALID, "%s:%u: comment does not end (expected */)", path, lexer->line);
+    default:
+        return true;
+    }
+}
+
 static bool scan_text(struct scan *scan, const char *path, struct slice source)
 {
     struct conf_lexer lexer;
@@ -112,19 +135,7 @@ static bool scan_text(struct scan *scan, const char *path, struct slice source)
         return error_set(scan->err, ERROR_CONF_INVALID, "%s: holds a NUL byte (expected text)", path);
     conf_lexer_init(&lexer, source);
     while ((token = conf_lexer_next(&lexer)) != CONF_TOKEN_END) {
-        if (token == CONF_TOKEN_ENDLESS)
-            return error_set(scan->err, ERROR_CONF_INVALID, "%s:%u: comment does not end (expected */)", path,
-                             lexer.line);
-        if (token == CONF_TOKEN_NAME)
-            name(scan, lexer.text);
-        else if (token == CONF_TOKEN_OPEN)
-            scan->braces++;
-        else if (token == CONF_TOKEN_CLOSE && scan->braces > 0)
-            scan->braces--;
-        else if (token == CONF_TOKEN_NUMBER && !number(scan, path, &lexer))
-            return false;
-        else if (token == CONF_TOKEN_INCLUDE && conf_lexer_next(&lexer) == CONF_TOKEN_STRING &&
-                 !include(scan, path, lexer.line, lexer.text))
+        if (!take(scan, path, &lexer, token))
             return false;
     }
     return true;
