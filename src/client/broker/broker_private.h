@@ -83,6 +83,9 @@ bool broker_fail(struct broker *b, enum error_code code, const char *fmt, ...) O
 /* The same for a status of the library: nothing in it may be called any more. */
 bool broker_fail_status(struct broker *b, const char *doing, int status);
 
+/* The same for a peer that breaks the protocol: no good-bye either. */
+bool broker_fail_protocol(struct broker *b, const char *how);
+
 /* Answers whether the connection is usable; else puts its fate into *err. */
 bool broker_usable(const struct broker *b, struct error *err);
 

@@ -29,6 +29,12 @@ bool broker_fail_status(struct broker *b, const char *doing, int status)
     return broker_fail(b, ERROR_BROKER_AWAY, "connection lost while %s: %s", doing, amqp_error_string2(status));
 }
 
+bool broker_fail_protocol(struct broker *b, const char *how)
+{
+    b->broken = true;
+    return broker_fail(b, ERROR_BROKER_AWAY, "breaks the protocol: %s", how);
+}
+
 bool broker_usable(const struct broker *b, struct error *err)
 {
     if (b->failed)

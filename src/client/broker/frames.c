@@ -144,7 +144,7 @@ static void on_method(struct broker *b, const amqp_method_t *m, unsigned *arrive
 static void on_frame(struct broker *b, const amqp_frame_t *frame, unsigned *arrived)
 {
     if (frame->channel > BROKER_CHANNEL) {
-        broker_fail(b, ERROR_BROKER_AWAY, "sent a frame on channel %u, which was never opened", frame->channel);
+        broker_fail_protocol(b, "a frame on a channel that was never opened");
         return;
     }
     switch (frame->frame_type) {

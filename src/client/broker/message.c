@@ -30,11 +30,6 @@ void message_discard(struct assembly *a)
     a->kind = ASSEMBLY_NONE;
 }
 
-static bool nonsense(struct broker *b, const char *what)
-{
-    return broker_fail(b, ERROR_BROKER_AWAY, "broke the protocol: %s", what);
-}
-
 /* ---- what announces a message ---- */
 
 static struct slice keep_short(char *to, amqp_bytes_t from)
@@ -57,14 +52,14 @@ bool message_deliver(struct broker *b, const amqp_basic_deliver_t *m)
     struct assembly *a = &b->assembly;
 
     if (a->kind != ASSEMBLY_NONE)
-        return nonsense(b, "a message inside a message");
+        return broker_fail_protocol(b, "a message inside a message");
     if (inbox_full(&b->inbox))
-        return nonsense(b, "more deliveries than the prefetch allows");
+        return broker_fail_protocol(b, "more deliveries than the prefetch allows");
     begin(a, ASSEMBLY_DELIVERY);
     a->delivery.tag = m->delivery_tag;
     a->delivery.redelivered = m->redelivered;
     if (m->exchange.len > sizeof a->exchange || m->routing_key.len > sizeof a->routing_key)
-        return nonsense(b, "a short string that is long");
+        return broker_fail_protocol(b, "a short string that is long");
     a->delivery.exchange = keep_short(a->exchange, m->exchange);
     a->delivery.routing_key = keep_short(a->routing_key, m->routing_key);
     return true;
@@ -73,7 +68,7 @@ bool message_deliver(struct broker *b, const amqp_basic_deliver_t *m)
 bool message_returned(struct broker *b)
 {
     if (b->assembly.kind != ASSEMBLY_NONE)
-        return nonsense(b, "a message inside a message");
+        return broker_fail_protocol(b, "a message inside a message");
     begin(&b->assembly, ASSEMBLY_RETURN);
     return true;
 }
@@ -104,7 +99,7 @@ static bool begin_delivery(struct broker *b, struct slice encoded)
     d->routing_key = append(&at, d->routing_key);
     d->body = (struct slice){at, (size_t)b->assembly.size};
     if (!properties_read(m->properties, &p))
-        return nonsense(b, "message properties that cannot be read");
+        return broker_fail_protocol(b, "message properties that cannot be read");
     m->header_table = p.headers;
     d->message_id = p.message_id;
     d->correlation_id = p.correlation_id;
@@ -118,7 +113,7 @@ static bool note_return(struct broker *b, struct slice encoded)
     struct properties p;
 
     if (!properties_read(encoded, &p))
-        return nonsense(b, "message properties that cannot be read");
+        return broker_fail_protocol(b, "message properties that cannot be read");
     if (b->window)
         window_return(b->window, p.message_id);
     return true;
@@ -142,9 +137,9 @@ bool message_header(struct broker *b, const amqp_frame_t *frame, unsigned *arriv
     struct slice encoded = slice_of_bytes(frame->payload.properties.raw);
 
     if (a->kind == ASSEMBLY_NONE || a->has_header)
-        return nonsense(b, "a content header that belongs to nothing");
+        return broker_fail_protocol(b, "a content header that belongs to nothing");
     if (frame->payload.properties.body_size > BODY_MAX)
-        return nonsense(b, "a message of more than 128 MiB");
+        return broker_fail_protocol(b, "a message of more than 128 MiB");
     a->has_header = true;
     a->size = frame->payload.properties.body_size;
     if (!(a->kind == ASSEMBLY_DELIVERY ? begin_delivery(b, encoded) : note_return(b, encoded)))
@@ -158,7 +153,7 @@ bool message_body(struct broker *b, struct slice piece, unsigned *arrived)
     struct assembly *a = &b->assembly;
 
     if (a->kind == ASSEMBLY_NONE || !a->has_header || piece.len > a->size - a->filled)
-        return nonsense(b, "a body that belongs to nothing");
+        return broker_fail_protocol(b, "a body that belongs to nothing");
     if (a->kind == ASSEMBLY_DELIVERY)
         memcpy((char *)(uintptr_t)a->delivery.body.ptr + a->filled, piece.ptr, piece.len);
     a->filled += piece.len;
