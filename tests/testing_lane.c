@@ -44,7 +44,7 @@ void testing_admin(const char *fmt, ...)
     va_start(ap, fmt);
     format(sql, sizeof sql, fmt, ap);
     va_end(ap);
-    snprintf(command, sizeof command, "%s %s -e \"%s\"", testing_env("ORDERD_MARIADB"), schema, sql);
+    snprintf(command, sizeof command, "%s --delimiter=// %s -e \"%s\"", testing_env("ORDERD_MARIADB"), schema, sql);
     ck_assert_msg(system(command) == 0, "administrator's SQL failed: %s", sql);
 }
 
@@ -138,7 +138,7 @@ void testing_lane_setup(int64_t stock, const char *create)
     snprintf(queue, sizeof queue, "%s", testing_name("test.create"));
     db_library_init();
     make_schema(stock);
-    snprintf(extra, sizeof extra, "create: { queue = \"%s\"; hold_max = \"60s\"; %s };\nlog: { level = \"%s\"; };",
+    snprintf(extra, sizeof extra, "create: { queue = \"%s\"; %s };\nlog: { level = \"%s\"; };",
              queue, create ? create : "", getenv("ORDERD_TEST_LOG") ? getenv("ORDERD_TEST_LOG") : "error");
     testing_lane_conf = testing_conf(extra);
     make_topology();

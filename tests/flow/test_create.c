@@ -470,6 +470,10 @@ END_TEST
 START_TEST(broker_restart_is_healed)
 {
     testing_lane_setup(STOCK, NULL);
+    /* RabbitMQ 3.10 killed just after a quorum queue was declared never elects a leader for it again: let it write the
+     * queue down first. */
+    if (_i)
+        stack("restart", "rabbitmq", "");
     testing_lane_start(2);
     publish_range(1, 50);
     stack("restart", "rabbitmq", _i ? "--kill" : "");

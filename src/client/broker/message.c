@@ -93,7 +93,8 @@ static bool begin_delivery(struct broker *b, struct slice encoded)
     char *at = m->bytes;
     struct properties p;
 
-    *m = (struct broker_message){.properties = append(&at, encoded)};
+    memset(m, 0, sizeof *m); /* before the bytes come: they begin inside the struct's tail padding */
+    m->properties = append(&at, encoded);
     d->message = m;
     d->exchange = append(&at, d->exchange);
     d->routing_key = append(&at, d->routing_key);
