@@ -1,6 +1,6 @@
-/* One connection to Redis or Valkey. One thread owns it. Any KV_AWAY, KV_LOST or KV_READ_ONLY leaves it of no use: every
- * later call fails at once with KV_AWAY, so that a late answer can never be taken for that of another question; close
- * it and open a new one. KV_SETUP and KV_DATA leave it usable.
+/* One connection to Redis or Valkey. One thread owns it. Any KV_AWAY, KV_LOST or KV_READ_ONLY leaves it of no use:
+ * every later call fails at once with KV_AWAY, so that a late answer can never be taken for that of another question;
+ * close it and open a new one. KV_SETUP and KV_DATA leave it usable.
  *
  * Bounded time: kv_open by redis.connect_timeout for each address of the host and once more for the login (resolving
  * the name is the system's affair); every other call by redis.command_timeout for each round trip, however many

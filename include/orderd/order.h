@@ -8,7 +8,7 @@
 #include "orderd/reason.h"
 #include "orderd/strbuf.h"
 
-#define ORDER_BODY_MAX        (16 * 1024)
+#define ORDER_BODY_MAX        ((size_t)16 * 1024)
 #define ORDER_NO_BASE_MAX     28 /* without the -r<n> of a replay */
 #define ORDER_REPLAY_MAX      9999
 #define ORDER_NO_MAX          34

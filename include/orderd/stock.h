@@ -1,14 +1,12 @@
 /* Stock in Redis: the Lua scripts of one shard behind typed calls.
  *
- * An activity's units are spread over shards; the five keys of a shard share the prefix "sk:{<activity>:<shard>}:" and so
- * one slot of a cluster:
- *   stock    string   units left
- *   held     hash     order_no -> "user|user_seq|quantity|amount|epoch|reserved_at", all decimal: the reservation ledger
- *   gone     hash     order_no -> a word of tbl/stock_gone.h
- *   buyers   hash     "user:user_seq" -> "order_no|quantity": a buyer's marks
- *   meta     hash     cap, held, sold, forfeited (units), epoch, limit, starts_at, ends_at, paused, expire_at
- * The head comment of each src/domain/stock/<name>.lua is that script's contract (installed beside the other data, so that
- * web tiers in any language load the same text); arguments here have the ranges given there.
+ * An activity's units are spread over shards; the five keys of a shard share the prefix "sk:{<activity>:<shard>}:" and
+ * so one slot of a cluster: stock    string   units left held     hash     order_no ->
+ * "user|user_seq|quantity|amount|epoch|reserved_at", all decimal: the reservation ledger gone     hash     order_no ->
+ * a word of tbl/stock_gone.h buyers   hash     "user:user_seq" -> "order_no|quantity": a buyer's marks meta     hash
+ * cap, held, sold, forfeited (units), epoch, limit, starts_at, ends_at, paused, expire_at The head comment of each
+ * src/domain/stock/<name>.lua is that script's contract (installed beside the other data, so that web tiers in any
+ * language load the same text); arguments here have the ranges given there.
  *
  * Every call is idempotent and may be repeated as it is: after KV_LOST, repeating is the way to learn what happened. A
  * function that answers true had an answer of the script, whatever its code; false is an error of the kv client, or
@@ -154,7 +152,7 @@ struct stock_entry {
     struct slice order_no; /* valid during the call-back */
     bool valid;            /* false: the value is not in our format; only order_no and value are set */
     struct slice value;
-    enum stock_gone gone;                                       /* of `gone` */
+    enum stock_gone gone;                                         /* of `gone` */
     int64_t user, user_seq, quantity, amount, epoch, reserved_at; /* of `held` */
 };
 

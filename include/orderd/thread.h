@@ -14,7 +14,8 @@ struct thread {
 };
 
 /* Starts t with all signals blocked (the main thread waits for them; those a thread causes itself, like SIGSEGV, stay),
- * the name set and the log context ready. The struct must outlive the thread. Cannot fail unless the system is out of threads (check). */
+ * the name set and the log context ready. The struct must outlive the thread. Cannot fail unless the system is out of
+ * threads (check). */
 void thread_start(struct thread *t);
 
 /* Waits for the thread's function to return; nothing where it was never started. */

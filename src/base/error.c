@@ -76,18 +76,8 @@ void error_clear(struct error *err)
 
 enum exitcode exitcode_of(const struct error *err)
 {
-    switch (err->code) {
-    case ERROR_CONF_INVALID:
+    if (err->code == ERROR_CONF_INVALID)
         return EXIT_CONFIG;
-    case ERROR_INPUT_INVALID:
-        return EXIT_BAD_DATA;
-    case ERROR_REFUSED:
-        return EXIT_BAD_DATA;
-    case ERROR_STOPPED:
-        return EXIT_TEMPORARY;
-    default:
-        break;
-    }
     switch (error_class_of(err)) {
     case ERROR_CLASS_NONE:
         return EXIT_OK;

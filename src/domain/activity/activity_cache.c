@@ -36,7 +36,7 @@ static struct entry *find(struct activity_cache *cache, int64_t id)
 static void forget(struct activity_cache *cache, struct entry *entry)
 {
     HASH_DEL(cache->entries, entry);
-    free(entry);
+    free(entry); /* NOLINT(clang-analyzer-unix.Malloc): the analyzer loses track in uthash's list surgery */
 }
 
 static void forget_all(struct activity_cache *cache)

@@ -53,17 +53,21 @@ bool dead_letter_publish(struct broker *publisher, const struct dead_letter *let
     return broker_publish(publisher, &p, outcome, err);
 }
 
+static bool is_hex(char c)
+{
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
+}
+
 struct slice dead_letter_trace_id(const struct broker_delivery *delivery)
 {
     struct broker_header header;
-    static const char hex[] = "0123456789abcdef";
 
     /* version "-" trace-id "-" parent-id "-" flags: 2, 32, 16 and 2 lower-case hex digits (W3C Trace Context). */
     if (!broker_delivery_find(delivery, "traceparent", &header) || header.value.len < 55 ||
         header.value.ptr[2] != '-' || header.value.ptr[35] != '-')
         return (struct slice){"", 0};
     for (size_t i = 3; i < 35; i++) {
-        if (!memchr(hex, header.value.ptr[i], 16))
+        if (!is_hex(header.value.ptr[i]))
             return (struct slice){"", 0};
     }
     return (struct slice){header.value.ptr + 3, 32};

@@ -139,7 +139,8 @@ enum reason order_decode(struct slice body, struct order *out, char *detail, siz
 
     detail[0] = '\0';
     if (body.len > ORDER_BODY_MAX)
-        return say(&r, REASON_BODY_TOO_LARGE, "the body has %zu bytes (expected at most %d)", body.len, ORDER_BODY_MAX);
+        return say(&r, REASON_BODY_TOO_LARGE, "the body has %zu bytes (expected at most %zu)", body.len,
+                   ORDER_BODY_MAX);
     /* Without flags jansson already refuses: invalid UTF-8, bytes behind the value, NUL in strings, integers over 64
      * bits, nesting deeper than 2048. */
     root = json_loadb(body.ptr ? body.ptr : "", body.len, JSON_REJECT_DUPLICATES, &error);

@@ -10,7 +10,7 @@
 #include "orderd/fault.h"
 #include "orderd/log.h"
 
-#define BATCH_ARENA_CHUNK (64 * 1024)
+#define BATCH_ARENA_CHUNK ((size_t)64 * 1024)
 
 void batch_init(struct create_lane *lane)
 {
