@@ -23,6 +23,6 @@ CREATE TABLE IF NOT EXISTS activity (
   CONSTRAINT activity_price CHECK (unit_price >= 0),
   CONSTRAINT activity_stock_total CHECK (total_stock >= 0),
   CONSTRAINT activity_limit CHECK (per_user_limit BETWEEN 1 AND 100),
-  CONSTRAINT activity_shards CHECK (shards BETWEEN 1 AND 4096),
+  CONSTRAINT activity_shards CHECK (shards BETWEEN 1 AND 1024),
   CONSTRAINT activity_window CHECK (starts_at < ends_at)
 ) ENGINE = InnoDB DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin

@@ -138,8 +138,8 @@ void testing_lane_setup(int64_t stock, const char *create)
     snprintf(queue, sizeof queue, "%s", testing_name("test.create"));
     db_library_init();
     make_schema(stock);
-    snprintf(extra, sizeof extra, "create: { queue = \"%s\"; %s };\nlog: { level = \"%s\"; };",
-             queue, create ? create : "", getenv("ORDERD_TEST_LOG") ? getenv("ORDERD_TEST_LOG") : "error");
+    snprintf(extra, sizeof extra, "create: { queue = \"%s\"; %s };\nlog: { level = \"%s\"; };", queue,
+             create ? create : "", getenv("ORDERD_TEST_LOG") ? getenv("ORDERD_TEST_LOG") : "error");
     testing_lane_conf = testing_conf(extra);
     make_topology();
     (void)testing_dead_letters(-1, "");
@@ -189,7 +189,7 @@ void testing_lane_stop(void)
     thread_join(&guard);
 }
 
-struct order testing_order(int n)
+struct order testing_lane_order(int n)
 {
     struct order o = {
         .activity_id = TESTING_ACTIVITY,
@@ -255,7 +255,7 @@ void testing_assert_orders(int count, int64_t stock)
     ck_assert_int_eq(testing_number("SELECT COUNT(*) FROM orders"), count);
     ck_assert_int_eq(testing_number("SELECT COUNT(DISTINCT order_no) FROM orders"), count);
     for (int n = 1; n <= count; n++) {
-        struct order o = testing_order(n);
+        struct order o = testing_lane_order(n);
 
         ck_assert_msg(
             testing_number("SELECT COUNT(*) FROM orders WHERE order_no='%s' AND user_id=%d AND status='pending'",

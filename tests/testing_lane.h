@@ -26,7 +26,7 @@ void testing_lane_stop(void);
 struct create_lane *testing_lane(unsigned index);
 
 /* Order n of this test: user n, quantity 1, the activity's price. */
-struct order testing_order(int n);
+struct order testing_lane_order(int n);
 void testing_publish(const struct order *order);
 void testing_publish_body(const char *message_id, struct slice body);
 
@@ -39,7 +39,7 @@ const char *testing_schema(void);
 /* Waits until the orders table holds exactly this many rows. */
 void testing_wait_orders(int64_t count, int timeout_ms);
 
-/* Fails unless the orders are exactly those of testing_order(1..count), each once, and the stock row agrees. */
+/* Fails unless the orders are exactly those of testing_lane_order(1..count), each once, and the stock row agrees. */
 void testing_assert_orders(int count, int64_t stock);
 
 /* Takes everything out of order.dead, waiting until `count` have come; fails where there are more. Answers how many

@@ -17,7 +17,7 @@ enum activity_state {
 };
 
 #define ACTIVITY_TITLE_MAX  200
-#define ACTIVITY_SHARDS_MAX 4096
+#define ACTIVITY_SHARDS_MAX 1024
 #define ACTIVITY_LIMIT_MAX  100 /* units per user: the deduct script looks at that many marks at most */
 
 struct activity {

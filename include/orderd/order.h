@@ -13,9 +13,10 @@
 #define ORDER_REPLAY_MAX      9999
 #define ORDER_NO_MAX          34
 #define ORDER_QUANTITY_MAX    100000
-#define ORDER_AMOUNT_MAX      INT64_C(1000000000000000)
+#define ORDER_AMOUNT_MAX      INT64_C(999999999999999)
 #define ORDER_USER_SEQ_MAX    9999
-#define ORDER_SHARD_MAX       4095
+#define ORDER_SHARD_MAX       1023
+#define ORDER_EPOCH_MAX       999999999
 #define ORDER_RESERVED_AT_MIN INT64_C(1262304000000) /* 2010: below are seconds taken for milliseconds */
 #define ORDER_RESERVED_AT_MAX INT64_C(4102444800000) /* 2100 */
 
@@ -26,7 +27,7 @@ struct order {
     int32_t quantity;                     /* 1 .. ORDER_QUANTITY_MAX */
     int64_t amount;                       /* minor units, 0 .. ORDER_AMOUNT_MAX */
     int32_t shard;                        /* 0 .. ORDER_SHARD_MAX */
-    int32_t epoch;                        /* 1 .. 2^31-1 */
+    int32_t epoch;                        /* 1 .. ORDER_EPOCH_MAX */
     int64_t reserved_at;                  /* ms since 1970, UTC */
 };
 

@@ -14,7 +14,7 @@
 static void publish_range(int from, int to)
 {
     for (int n = from; n <= to; n++) {
-        struct order o = testing_order(n);
+        struct order o = testing_lane_order(n);
         testing_publish(&o);
     }
 }
@@ -60,13 +60,13 @@ START_TEST(same_number_other_content)
 
     testing_lane_setup(STOCK, NULL);
     publish_range(1, 5);
-    o = testing_order(3);
+    o = testing_lane_order(3);
     o.quantity = 2;
     o.amount = 2 * TESTING_PRICE;
     testing_publish(&o); /* in one batch with the first */
     testing_lane_start(1);
     testing_wait_orders(5, 10000);
-    o = testing_order(4);
+    o = testing_lane_order(4);
     o.user_id = 999;
     testing_publish(&o);
     ck_assert_int_eq(testing_dead_letters(2, "order_conflict"), 2);
@@ -81,12 +81,12 @@ START_TEST(buyer_has_order)
 
     testing_lane_setup(STOCK, NULL);
     publish_range(1, 5);
-    o = testing_order(2);
+    o = testing_lane_order(2);
     snprintf(o.order_no, sizeof o.order_no, "other_in_batch");
     testing_publish(&o);
     testing_lane_start(1);
     testing_wait_orders(5, 10000);
-    o = testing_order(3);
+    o = testing_lane_order(3);
     snprintf(o.order_no, sizeof o.order_no, "other_later");
     testing_publish(&o);
     o.user_seq = 1; /* the buyer's next mark is another matter */
@@ -112,7 +112,7 @@ START_TEST(mark_is_free_again_when_closed)
     testing_wait_orders(1, 10000);
     testing_sql("UPDATE orders SET status='closed'");
     publish_range(1, 1); /* a late copy of the closed one: nothing comes alive */
-    o = testing_order(1);
+    o = testing_lane_order(1);
     snprintf(o.order_no, sizeof o.order_no, "second");
     testing_publish(&o);
     testing_wait_orders(2, 5000);
@@ -214,19 +214,20 @@ START_TEST(activity_says_no)
     copy_activity(1002, "review", 0);
     copy_activity(1003, "ended", 1);
     publish_range(1, 3);
-    o = testing_order(101), o.activity_id = 5555, testing_publish(&o); /* unknown */
-    o = testing_order(102), o.activity_id = 1002, testing_publish(&o); /* in review */
-    o = testing_order(103), o.amount = 1, testing_publish(&o);         /* wrong amount */
-    o = testing_order(104), o.sku_id = 78, testing_publish(&o);
-    o = testing_order(105), o.shard = 1, testing_publish(&o);
-    o = testing_order(106), o.activity_id = 1003, o.amount = 1, testing_publish(&o); /* ended, any amount: accepted */
+    o = testing_lane_order(101), o.activity_id = 5555, testing_publish(&o); /* unknown */
+    o = testing_lane_order(102), o.activity_id = 1002, testing_publish(&o); /* in review */
+    o = testing_lane_order(103), o.amount = 1, testing_publish(&o);         /* wrong amount */
+    o = testing_lane_order(104), o.sku_id = 78, testing_publish(&o);
+    o = testing_lane_order(105), o.shard = 1, testing_publish(&o);
+    o = testing_lane_order(106), o.activity_id = 1003, o.amount = 1,
+    testing_publish(&o); /* ended, any amount: accepted */
     testing_lane_start(1);
     ck_assert_int_eq(testing_dead_letters(5, "activity_unknown"), 2);
     testing_wait_orders(4, 5000);
     testing_sql("UPDATE activity SET state='settled' WHERE id=1003");
     testing_sql("UPDATE activity_stock SET takes_orders=0 WHERE activity_id=1003");
-    o = testing_order(107), o.activity_id = 1003, testing_publish(&o); /* the lane may still remember it as open */
-    o = testing_order(106), o.activity_id = 1003, o.amount = 1,
+    o = testing_lane_order(107), o.activity_id = 1003, testing_publish(&o); /* the lane may still remember it as open */
+    o = testing_lane_order(106), o.activity_id = 1003, o.amount = 1,
     testing_publish(&o); /* a copy of what stands: no letter */
     ck_assert_int_eq(testing_dead_letters(1, "activity_settled"), 1);
     testing_lane_stop();

@@ -107,11 +107,11 @@ static const struct {
     {"amount", "-1", REASON_MEMBER_RANGE},
     {"amount", "0", REASON_NONE},
     {"amount", "99.00", REASON_MEMBER_TYPE}, /* money is never a float */
-    {"amount", "1000000000000001", REASON_MEMBER_RANGE},
+    {"amount", "1000000000000000", REASON_MEMBER_RANGE},
     {"shard", "-1", REASON_MEMBER_RANGE},
-    {"shard", "4096", REASON_MEMBER_RANGE},
+    {"shard", "1024", REASON_MEMBER_RANGE},
     {"epoch", "0", REASON_MEMBER_RANGE},
-    {"epoch", "2147483648", REASON_MEMBER_RANGE},
+    {"epoch", "1000000000", REASON_MEMBER_RANGE},
     {"reserved_at", "1764400000", REASON_MEMBER_RANGE}, /* seconds, not milliseconds */
     {"reserved_at", "99999999999999", REASON_MEMBER_RANGE},
 };

@@ -31,7 +31,5 @@ X(KV_DATA, PERMANENT, "kv_data")    /* WRONGTYPE, a script's own error, a reply 
 /* the rest */
 X(CONF_INVALID, PERMANENT, "conf_invalid")
 X(INPUT_INVALID, PERMANENT, "input_invalid")
-X(IO, OUTAGE, "io")
 X(REFUSED, PERMANENT, "refused")    /* a rule of ours forbids it: the sentence says which and what to do */
-X(STOPPED, TRANSIENT, "stopped")    /* the process is stopping and the work was not begun or not finished */
 X(INTERNAL, BUG, "internal")

@@ -94,7 +94,7 @@ static const struct rule rules[INTEGERS] = {
     [QUANTITY] = {"quantity", 1, ORDER_QUANTITY_MAX},
     [AMOUNT] = {"amount", 0, ORDER_AMOUNT_MAX},
     [SHARD] = {"shard", 0, ORDER_SHARD_MAX},
-    [EPOCH] = {"epoch", 1, INT32_MAX},
+    [EPOCH] = {"epoch", 1, ORDER_EPOCH_MAX},
     [RESERVED_AT] = {"reserved_at", ORDER_RESERVED_AT_MIN, ORDER_RESERVED_AT_MAX},
 };
 

@@ -87,9 +87,12 @@ local cap, held_units, sold, forfeited_units, expire_at = meta[1], meta[2], meta
 local time = redis.call('TIME')
 if expire_at <= tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000) then return answer(-8, 'meta', left) end
 
--- A hash that had been emptied comes back without its TTL.
+-- A hash that had been emptied comes back without its TTL. Looking first keeps five commands out of the AOF and away
+-- from the replicas in nearly every call.
 local function keep_ttl()
-  for i = 1, 5 do redis.call('PEXPIREAT', KEYS[i], expire_at) end
+  for i = 1, 5 do
+    if redis.call('PEXPIRETIME', KEYS[i]) ~= expire_at then redis.call('PEXPIREAT', KEYS[i], expire_at) end
+  end
 end
 
 if not held then

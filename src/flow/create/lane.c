@@ -192,8 +192,11 @@ static bool connected(struct create_lane *lane)
 
 static void lose_consumer(struct create_lane *lane, const struct error *err)
 {
+    bool cancelled = broker_cancelled(lane->consumer);
+
     metric_add(lane->metrics, METRIC_BROKER_OUTAGES, 1);
-    log_event(LOG_EVENT_BROKER_DOWN, LOG_INT("messages", lane->batch.count - lane->batch.acked), LOG_ERR(err));
+    log_event(cancelled ? LOG_EVENT_BROKER_CANCELLED : LOG_EVENT_BROKER_DOWN,
+              LOG_INT("messages", lane->batch.count - lane->batch.acked), LOG_ERR(err));
     lane_close_consumer(lane, false);
     batch_release(lane);
     lane_set_state(lane, LANE_CONNECTING);

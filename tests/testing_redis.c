@@ -1,0 +1,159 @@
+#include "testing_redis.h"
+
+#include <fcntl.h>
+#include <ftw.h>
+#include <netinet/in.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+struct conf testing_redis_conf(const char *host, int port)
+{
+    return (struct conf){.redis_host = host,
+                         .redis_port = port,
+                         .redis_user = "",
+                         .redis_password_file = "",
+                         .redis_connect_timeout = 2000,
+                         .redis_command_timeout = 5000};
+}
+
+static struct kv *open_at(const char *host, int port)
+{
+    struct conf conf = testing_redis_conf(host, port);
+    struct error err;
+    struct kv *kv = kv_open(&conf, "test", &err);
+
+    ck_assert_msg(kv != NULL, "%s", err.text);
+    return kv;
+}
+
+struct kv *testing_redis_open(int port)
+{
+    return open_at("127.0.0.1", port);
+}
+
+struct kv *testing_redis_shared(void)
+{
+    return open_at(testing_env("ORDERD_KV_HOST"), atoi(testing_env("ORDERD_KV_PORT")));
+}
+
+static struct kv_reply *run(struct kv *kv, va_list ap)
+{
+    struct slice argv[32];
+    size_t argc = 0;
+    struct error err;
+    struct kv_reply *reply;
+    const char *word;
+
+    while ((word = va_arg(ap, const char *))) {
+        ck_assert_uint_lt(argc, 32);
+        argv[argc++] = slice_of(word);
+    }
+    reply = kv_command(kv, argv, argc, &err);
+    ck_assert_msg(reply != NULL, "%s: %s", argv[0].ptr, err.text);
+    return reply;
+}
+
+struct kv_reply *testing_redis_do(struct kv *kv, ...)
+{
+    struct kv_reply *reply;
+    va_list ap;
+
+    va_start(ap, kv);
+    reply = run(kv, ap);
+    va_end(ap);
+    return reply;
+}
+
+void testing_redis_run(struct kv *kv, ...)
+{
+    struct kv_reply *reply;
+    va_list ap;
+
+    va_start(ap, kv);
+    reply = run(kv, ap);
+    va_end(ap);
+    kv_reply_free(&reply);
+}
+
+int testing_free_port(void)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t size = sizeof address;
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+    ck_assert_int_ge(fd, 0);
+    ck_assert_int_eq(bind(fd, (struct sockaddr *)&address, sizeof address), 0);
+    ck_assert_int_eq(getsockname(fd, (struct sockaddr *)&address, &size), 0);
+    close(fd);
+    return ntohs(address.sin_port);
+}
+
+static void become_server(const struct testing_redis *server, const char *const *extra)
+{
+    char port[16];
+    const char *argv[48] = {"redis-server", "--bind", "127.0.0.1", "--port", port, "--dir", server->dir, "--save", ""};
+    size_t argc = 9;
+    int log = open("/dev/null", O_WRONLY | O_CLOEXEC);
+
+    snprintf(port, sizeof port, "%d", server->port);
+    while (extra && *extra && argc < 47)
+        argv[argc++] = *extra++;
+    argv[argc] = NULL;
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    dup2(log, STDOUT_FILENO);
+    execvp(argv[0], (char *const *)(uintptr_t)argv);
+    _exit(127);
+}
+
+static bool answers(int port)
+{
+    struct conf conf = testing_redis_conf("127.0.0.1", port);
+    struct error err;
+    struct kv *kv = kv_open(&conf, "probe", &err);
+    bool up = kv || err.code == ERROR_KV_SETUP; /* it wants a password: it is there */
+
+    kv_close(&kv);
+    return up;
+}
+
+void testing_redis_again(struct testing_redis *server, const char *const *extra)
+{
+    server->pid = fork();
+    ck_assert_int_ge(server->pid, 0);
+    if (server->pid == 0)
+        become_server(server, extra);
+    testing_wait(answers(server->port), 10000, "redis-server answers");
+}
+
+void testing_redis_start(struct testing_redis *server, const char *const *extra)
+{
+    snprintf(server->dir, sizeof server->dir, "/tmp/orderd_test_redis_XXXXXX");
+    ck_assert_ptr_nonnull(mkdtemp(server->dir));
+    server->port = testing_free_port();
+    testing_redis_again(server, extra);
+}
+
+void testing_redis_kill(struct testing_redis *server)
+{
+    kill(server->pid, SIGKILL);
+    waitpid(server->pid, NULL, 0);
+}
+
+static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+    (void)st, (void)type, (void)ftw;
+    return remove(path);
+}
+
+void testing_redis_stop(struct testing_redis *server)
+{
+    testing_redis_kill(server);
+    nftw(server->dir, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+}

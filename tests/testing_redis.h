@@ -1,0 +1,35 @@
+/* Connections to Redis, and servers of a test's own: on free ports of the loopback, in a folder of their own, dead when
+ * the test is (also where it fails). */
+#ifndef ORDERD_TESTING_REDIS_H
+#define ORDERD_TESTING_REDIS_H
+
+#include <sys/types.h>
+
+#include "orderd/kv.h"
+#include "testing.h"
+
+/* The redis rows only, with short time-outs; the rest is zero. */
+struct conf testing_redis_conf(const char *host, int port);
+
+struct kv *testing_redis_open(int port); /* on the loopback */
+struct kv *testing_redis_shared(void);   /* the test run's server */
+
+/* One command of C strings, ended by NULL; fails the test on an error. Free the answer. */
+struct kv_reply *testing_redis_do(struct kv *kv, ...);
+void testing_redis_run(struct kv *kv, ...); /* the same, for an answer nobody needs */
+
+struct testing_redis {
+    pid_t pid;
+    int port;
+    char dir[64];
+};
+
+/* extra: further arguments of redis-server, ended by NULL. Returns once it answers. */
+void testing_redis_start(struct testing_redis *server, const char *const *extra);
+void testing_redis_again(struct testing_redis *server, const char *const *extra); /* the same port, after kill */
+void testing_redis_kill(struct testing_redis *server);
+void testing_redis_stop(struct testing_redis *server); /* kills, and removes the folder */
+
+int testing_free_port(void);
+
+#endif

@@ -1,0 +1,410 @@
+/* The key-value client against a peer of our own, which does what no server does on request. */
+#include <arpa/inet.h>
+#include <dlfcn.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "testing_redis.h"
+
+/* A peer: accepts one connection, answers the greeting, then does its act. */
+struct peer {
+    int listener, port;
+    pthread_t thread;
+    void (*act)(struct peer *peer, int fd);
+    const char *text;
+    atomic_int requests;
+    char last[512]; /* the last request it read; read it after peer_end */
+};
+
+static bool hear(struct peer *peer, int fd)
+{
+    ssize_t n = read(fd, peer->last, sizeof peer->last - 1);
+
+    if (n <= 0)
+        return false;
+    peer->last[n] = '\0';
+    atomic_fetch_add(&peer->requests, 1);
+    return true;
+}
+
+static void say(int fd, const char *text)
+{
+    (void)send(fd, text, strlen(text), MSG_NOSIGNAL);
+}
+
+static void *peer_run(void *data)
+{
+    struct peer *peer = data;
+    int fd = accept(peer->listener, NULL, NULL);
+
+    if (fd < 0)
+        return NULL;
+    if (hear(peer, fd)) {
+        say(fd, "+OK\r\n");
+        peer->act(peer, fd);
+    }
+    close(fd);
+    return NULL;
+}
+
+static void peer_begin(struct peer *peer, void (*act)(struct peer *peer, int fd), const char *text)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t size = sizeof address;
+
+    *peer = (struct peer){.act = act, .text = text};
+    peer->listener = socket(AF_INET, SOCK_STREAM, 0);
+    ck_assert_int_eq(bind(peer->listener, (struct sockaddr *)&address, size), 0);
+    ck_assert_int_eq(listen(peer->listener, 4), 0);
+    ck_assert_int_eq(getsockname(peer->listener, (struct sockaddr *)&address, &size), 0);
+    peer->port = ntohs(address.sin_port);
+    CHECK_ZERO(pthread_create(&peer->thread, NULL, peer_run, peer));
+}
+
+static void peer_end(struct peer *peer)
+{
+    CHECK_ZERO(pthread_join(peer->thread, NULL));
+    close(peer->listener);
+}
+
+static struct kv *open_at(int port, int64_t command_timeout)
+{
+    struct conf conf = testing_redis_conf("127.0.0.1", port);
+    struct error err;
+    struct kv *kv;
+
+    conf.redis_command_timeout = command_timeout;
+    kv = kv_open(&conf, "test", &err);
+    ck_assert_msg(kv != NULL, "%s", err.text);
+    return kv;
+}
+
+static struct error ping(struct kv *kv)
+{
+    struct error err = {0};
+    struct kv_reply *reply = kv_command(kv, (const struct slice[]){slice_of("PING")}, 1, &err);
+
+    ck_assert(!reply == (err.code != ERROR_NONE));
+    kv_reply_free(&reply);
+    return err;
+}
+
+static void answer_with_text(struct peer *peer, int fd)
+{
+    while (hear(peer, fd))
+        say(fd, peer->text);
+}
+
+/* X: what the server says, what it means, and whether the connection can be used on. */
+static const struct {
+    const char *says;
+    enum error_code code;
+    bool usable;
+} words[] = {
+    {"-LOADING Redis is loading the dataset in memory\r\n", ERROR_KV_AWAY, false},
+    {"-BUSY Redis is busy running a script.\r\n", ERROR_KV_AWAY, false},
+    {"-TRYAGAIN Multiple keys request during rehashing of slot\r\n", ERROR_KV_AWAY, false},
+    {"-NOREPLICAS Not enough good replicas to write.\r\n", ERROR_KV_AWAY, false},
+    {"-UNBLOCKED force unblock\r\n", ERROR_KV_AWAY, false},
+    {"-ERR max number of clients reached\r\n", ERROR_KV_AWAY, false},
+    {"-READONLY You can't write against a read only replica.\r\n", ERROR_KV_READ_ONLY, false},
+    {"-MOVED 3999 127.0.0.1:6381\r\n", ERROR_KV_READ_ONLY, false},
+    {"-ASK 3999 127.0.0.1:6381\r\n", ERROR_KV_READ_ONLY, false},
+    {"-CLUSTERDOWN Hash slot not served\r\n", ERROR_KV_READ_ONLY, false},
+    {"-MASTERDOWN Link with MASTER is down\r\n", ERROR_KV_READ_ONLY, false},
+    {"-OOM command not allowed when used memory > 'maxmemory'.\r\n", ERROR_KV_SETUP, true},
+    {"-MISCONF Errors writing to the AOF file\r\n", ERROR_KV_SETUP, true},
+    {"-NOAUTH Authentication required.\r\n", ERROR_KV_SETUP, true},
+    {"-WRONGPASS invalid username-password pair\r\n", ERROR_KV_SETUP, true},
+    {"-NOPERM this user has no permissions\r\n", ERROR_KV_SETUP, true},
+    {"-DENIED Redis is running in protected mode\r\n", ERROR_KV_SETUP, true},
+    {"-ERR unknown command 'EVALSHA', with args\r\n", ERROR_KV_SETUP, true},
+    {"-ERR The user executing the script can't run this command or subcommand script: x\r\n", ERROR_KV_SETUP, true},
+    {"-WRONGTYPE Operation against a key holding the wrong kind of value\r\n", ERROR_KV_DATA, true},
+    {"-CROSSSLOT Keys in request don't hash to the same slot\r\n", ERROR_KV_DATA, true},
+    {"-EXECABORT Transaction discarded\r\n", ERROR_KV_DATA, true},
+    {"-ERR syntax error\r\n", ERROR_KV_DATA, true},
+    {"-BUSYKEY Target key name already exists.\r\n", ERROR_KV_DATA, true}, /* a longer word is another word */
+    {"-ASKED\r\n", ERROR_KV_DATA, true},
+    {"-\r\n", ERROR_KV_DATA, true},
+};
+
+START_TEST(error_words_are_translated)
+{
+    struct peer peer;
+    struct kv *kv;
+    struct error err;
+
+    peer_begin(&peer, answer_with_text, words[_i].says);
+    kv = open_at(peer.port, 2000);
+    err = ping(kv);
+    ck_assert_msg(err.code == words[_i].code, "%s: %s", words[_i].says, error_code_name(err.code));
+    err = ping(kv);
+    ck_assert_int_eq(err.code, words[_i].usable ? words[_i].code : ERROR_KV_AWAY);
+    kv_close(&kv);
+    peer_end(&peer);
+    ck_assert_int_eq(peer.requests, words[_i].usable ? 3 : 2);
+}
+END_TEST
+
+static void answer_late(struct peer *peer, int fd)
+{
+    hear(peer, fd);
+    usleep(300000);
+    say(fd, "+LATE\r\n");
+    while (hear(peer, fd))
+        say(fd, "+PONG\r\n");
+}
+
+START_TEST(a_late_answer_reaches_nobody)
+{
+    struct peer peer;
+    struct kv *kv;
+
+    peer_begin(&peer, answer_late, NULL);
+    kv = open_at(peer.port, 100);
+    ck_assert_int_eq(ping(kv).code, ERROR_KV_LOST);
+    usleep(400000);
+    ck_assert_int_eq(ping(kv).code, ERROR_KV_AWAY);
+    kv_close(&kv);
+    peer_end(&peer);
+    ck_assert_int_eq(peer.requests, 2); /* the second was not even sent */
+}
+END_TEST
+
+static void trickle(struct peer *peer, int fd)
+{
+    hear(peer, fd);
+    say(fd, "$1000\r\n");
+    for (int i = 0; i < 100; i++) {
+        usleep(20000);
+        if (send(fd, "x", 1, MSG_NOSIGNAL) < 0)
+            return;
+    }
+}
+
+START_TEST(a_trickling_peer_does_not_stretch_the_time_out)
+{
+    struct peer peer;
+    struct kv *kv;
+    int64_t started;
+
+    peer_begin(&peer, trickle, NULL);
+    kv = open_at(peer.port, 200);
+    started = testing_now_ms();
+    ck_assert_int_eq(ping(kv).code, ERROR_KV_LOST);
+    ck_assert_int_ge(testing_now_ms() - started, 190);
+    ck_assert_int_lt(testing_now_ms() - started, 1000);
+    kv_close(&kv);
+    peer_end(&peer);
+}
+END_TEST
+
+START_TEST(answers_nobody_asked_for_end_the_connection)
+{
+    struct peer peer;
+    struct kv *kv;
+
+    peer_begin(&peer, answer_with_text, "+PONG\r\n+EXTRA\r\n");
+    kv = open_at(peer.port, 2000);
+    ck_assert_int_eq(ping(kv).code, ERROR_NONE);
+    ck_assert_int_eq(ping(kv).code, ERROR_KV_AWAY);
+    kv_close(&kv);
+    peer_end(&peer);
+}
+END_TEST
+
+START_TEST(what_is_no_protocol_leaves_the_call_unknown)
+{
+    struct peer peer;
+    struct kv *kv;
+
+    peer_begin(&peer, answer_with_text, "HTTP/1.1 200 OK\r\n\r\n");
+    kv = open_at(peer.port, 2000);
+    ck_assert_int_eq(ping(kv).code, ERROR_KV_LOST);
+    ck_assert_int_eq(ping(kv).code, ERROR_KV_AWAY);
+    kv_close(&kv);
+    peer_end(&peer);
+}
+END_TEST
+
+static void load_then_silence(struct peer *peer, int fd)
+{
+    hear(peer, fd);
+    say(fd, "$40\r\n0123456789012345678901234567890123456789\r\n");
+    while (hear(peer, fd))
+        ;
+}
+
+/* Only NOSCRIPT may lead to EVAL: whoever repeats a time-out by itself applies effects twice. */
+START_TEST(a_lost_script_call_is_not_repeated)
+{
+    static const struct kv_script script = {"script", "return 1"};
+    struct kv_call call = {&script, NULL, 0, NULL, 0};
+    struct peer peer;
+    struct error err;
+    struct kv *kv;
+
+    peer_begin(&peer, load_then_silence, NULL);
+    kv = open_at(peer.port, 150);
+    ck_assert_ptr_null(kv_script_call(kv, &call, &err));
+    ck_assert_int_eq(err.code, ERROR_KV_LOST);
+    kv_close(&kv);
+    peer_end(&peer);
+    ck_assert_int_eq(peer.requests, 3);
+    ck_assert_ptr_nonnull(strstr(peer.last, "EVALSHA"));
+}
+END_TEST
+
+/* FIN, and at once RST for what it left unread: the next send(2) is EPIPE, with SIGPIPE unless told otherwise. */
+static void hang_up(struct peer *peer, int fd)
+{
+    hear(peer, fd);
+    shutdown(fd, SHUT_WR);
+}
+
+/* The peer takes a little of a large request and closes: the rest meets a reset socket, with SIGPIPE at its default. */
+START_TEST(a_peer_that_hangs_up_does_not_kill_us)
+{
+    static char large[1 << 24];
+    struct peer peer;
+    struct error err = {0};
+    struct kv *kv;
+
+    signal(SIGPIPE, SIG_DFL);
+    peer_begin(&peer, hang_up, NULL);
+    kv = open_at(peer.port, 2000);
+    ck_assert_ptr_null(
+        kv_command(kv, (const struct slice[]){slice_of("SET"), slice_of("a"), {large, sizeof large}}, 3, &err));
+    ck_assert_int_eq(err.code, ERROR_KV_LOST);
+    kv_close(&kv);
+    peer_end(&peer);
+}
+END_TEST
+
+static void answer_once(struct peer *peer, int fd)
+{
+    hear(peer, fd);
+    say(fd, "+PONG\r\n");
+}
+
+/* So that its outcome is certain: it has not run. */
+START_TEST(an_idle_connection_that_was_closed_sends_nothing)
+{
+    struct peer peer;
+    struct kv *kv;
+
+    peer_begin(&peer, answer_once, NULL);
+    kv = open_at(peer.port, 2000);
+    ck_assert_int_eq(ping(kv).code, ERROR_NONE);
+    peer_end(&peer); /* it has closed */
+    ck_assert_int_eq(ping(kv).code, ERROR_KV_AWAY);
+    kv_close(&kv);
+}
+END_TEST
+
+START_TEST(nobody_listening_is_an_outage)
+{
+    struct conf conf = testing_redis_conf("127.0.0.1", testing_free_port());
+    struct error err = {0};
+
+    ck_assert_ptr_null(kv_open(&conf, "test", &err));
+    ck_assert_int_eq(err.code, ERROR_KV_AWAY);
+    ck_assert_ptr_nonnull(strstr(err.text, "refused"));
+    conf.redis_host = "not a host name";
+    ck_assert_ptr_null(kv_open(&conf, "test", &err));
+    ck_assert_int_eq(err.code, ERROR_KV_AWAY);
+}
+END_TEST
+
+/* In front of the C library's: "two.addresses" has one where nobody listens, and 127.0.0.1. */
+int getaddrinfo(const char *host, const char *service, const struct addrinfo *hints, struct addrinfo **found)
+{
+    int (*real)(const char *, const char *, const struct addrinfo *, struct addrinfo **);
+    struct addrinfo *last;
+    int failed;
+
+    *(void **)&real = dlsym(RTLD_NEXT, "getaddrinfo");
+    if (strcmp(host, "two.addresses") != 0)
+        return real(host, service, hints, found);
+    failed = real("127.0.0.99", service, hints, found);
+    if (failed)
+        return failed;
+    for (last = *found; last->ai_next; last = last->ai_next)
+        ;
+    return real("127.0.0.1", service, hints, &last->ai_next);
+}
+
+START_TEST(every_address_of_a_name_is_tried)
+{
+    struct peer peer;
+    struct conf conf;
+    struct error err;
+    struct kv *kv;
+
+    peer_begin(&peer, answer_with_text, "+PONG\r\n");
+    conf = testing_redis_conf("two.addresses", peer.port);
+    kv = kv_open(&conf, "test", &err);
+    ck_assert_msg(kv != NULL, "%s", err.text);
+    kv_close(&kv);
+    peer_end(&peer);
+}
+END_TEST
+
+/* A full accept queue: the kernel drops our SYN, as a dead host would. */
+START_TEST(connecting_takes_no_longer_than_its_time_out)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t size = sizeof address;
+    int listener = socket(AF_INET, SOCK_STREAM, 0), fillers[4];
+    struct conf conf;
+    struct error err = {0};
+    int64_t started;
+
+    ck_assert_int_eq(bind(listener, (struct sockaddr *)&address, size), 0);
+    ck_assert_int_eq(listen(listener, 0), 0);
+    ck_assert_int_eq(getsockname(listener, (struct sockaddr *)&address, &size), 0);
+    for (int i = 0; i < 4; i++) {
+        fillers[i] = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
+        (void)connect(fillers[i], (struct sockaddr *)&address, size);
+    }
+    conf = testing_redis_conf("127.0.0.1", ntohs(address.sin_port));
+    conf.redis_connect_timeout = 300;
+    started = testing_now_ms();
+    ck_assert_ptr_null(kv_open(&conf, "test", &err));
+    ck_assert_int_eq(err.code, ERROR_KV_AWAY);
+    ck_assert_int_ge(testing_now_ms() - started, 290);
+    ck_assert_int_lt(testing_now_ms() - started, 1500);
+    for (int i = 0; i < 4; i++)
+        close(fillers[i]);
+    close(listener);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("kv");
+    TCase *tc = tcase_create("kv");
+
+    tcase_set_timeout(tc, 30);
+    tcase_add_loop_test(tc, error_words_are_translated, 0, (int)(sizeof words / sizeof *words));
+    tcase_add_test(tc, a_late_answer_reaches_nobody);
+    tcase_add_test(tc, a_trickling_peer_does_not_stretch_the_time_out);
+    tcase_add_test(tc, answers_nobody_asked_for_end_the_connection);
+    tcase_add_test(tc, what_is_no_protocol_leaves_the_call_unknown);
+    tcase_add_test(tc, a_lost_script_call_is_not_repeated);
+    tcase_add_test(tc, a_peer_that_hangs_up_does_not_kill_us);
+    tcase_add_test(tc, an_idle_connection_that_was_closed_sends_nothing);
+    tcase_add_test(tc, nobody_listening_is_an_outage);
+    tcase_add_test(tc, every_address_of_a_name_is_tried);
+    tcase_add_test(tc, connecting_takes_no_longer_than_its_time_out);
+    suite_add_tcase(suite, tc);
+    return testing_main(suite);
+}
