@@ -48,7 +48,7 @@ struct broker {
     int heartbeat_ms, call_timeout_ms;
 
     bool failed; /* every call now answers `fate` */
-    bool broken; /* the library may only be destroyed any more */
+    bool broken; /* and the library may only be destroyed: always, except after a channel exception */
     struct error fate;
 
     int64_t drained_ms; /* when the library was last read to its end */
@@ -76,14 +76,14 @@ bool broker_login(struct broker *b, const struct conf *conf, struct error *err);
 
 /* ---- failure.c ---- */
 
-/* Ends the connection for its owner: remembers the sentence for every later call and settles what was published.
- * Answers false. Only the first counts. */
+/* Ends the connection for its owner: remembers the sentence for every later call, settles what was published, and lets
+ * nobody call the library any more. Answers false. Only the first counts. */
 bool broker_fail(struct broker *b, enum error_code code, const char *fmt, ...) ORDERD_PRINTF(3, 4);
 
-/* The same for a status of the library: nothing in it may be called any more. */
+/* The same for a status of the library. */
 bool broker_fail_status(struct broker *b, const char *doing, int status);
 
-/* The same for a peer that breaks the protocol: no good-bye either. */
+/* The same for a peer that breaks the protocol. */
 bool broker_fail_protocol(struct broker *b, const char *how);
 
 /* Answers whether the connection is usable; else puts its fate into *err. */

@@ -14,7 +14,7 @@ bool broker_fail(struct broker *b, enum error_code code, const char *fmt, ...)
     vsnprintf(text, sizeof text, fmt, ap);
     va_end(ap);
     error_set(&b->fate, code, "broker %s: %s", b->where, text);
-    b->failed = true;
+    b->failed = b->broken = true;
     message_discard(&b->assembly);
     if (b->window)
         window_abandon(b->window);
@@ -24,14 +24,12 @@ bool broker_fail(struct broker *b, enum error_code code, const char *fmt, ...)
 /* The library may have closed its descriptor already; the peer learns of it only when ours is shut down too. */
 bool broker_fail_status(struct broker *b, const char *doing, int status)
 {
-    b->broken = true;
     (void)shutdown(b->guard.fd, SHUT_RDWR);
     return broker_fail(b, ERROR_BROKER_AWAY, "connection lost while %s: %s", doing, amqp_error_string2(status));
 }
 
 bool broker_fail_protocol(struct broker *b, const char *how)
 {
-    b->broken = true;
     return broker_fail(b, ERROR_BROKER_AWAY, "breaks the protocol: %s", how);
 }
 

@@ -17,7 +17,9 @@
 
 static bool holds_too_much(const struct broker *b)
 {
-    return b->inbox.bytes >= INBOX_BYTES_MAX && !b->call.want; /* an answer is awaited behind the deliveries */
+    bool answer_is_behind = b->call.want && !b->call.answered;
+
+    return b->inbox.bytes >= INBOX_BYTES_MAX && !answer_is_behind;
 }
 
 /* ---- methods ---- */
@@ -36,6 +38,7 @@ static void on_channel_close(struct broker *b, const amqp_channel_close_t *m)
         error_set(&b->call.closed, code, "broker %s: %.*s", b->where, (int)text.len, text.ptr);
     } else {
         broker_fail(b, code, "closed the channel with %u: %.*s", m->reply_code, (int)text.len, text.ptr);
+        b->broken = false; /* the connection is in order, and can be closed in order */
     }
     status = amqp_send_method(b->library, BROKER_CHANNEL, AMQP_CHANNEL_CLOSE_OK_METHOD, &ok);
     if (status != AMQP_STATUS_OK)
@@ -50,7 +53,6 @@ static void on_connection_close(struct broker *b, const amqp_connection_close_t 
     broker_fail(b, broker_close_meaning(true, m->reply_code, text), "closed the connection with %u: %.*s",
                 m->reply_code, (int)text.len, text.ptr);
     (void)amqp_send_method(b->library, 0, AMQP_CONNECTION_CLOSE_OK_METHOD, &ok); /* it is over either way */
-    b->broken = true;
 }
 
 static void on_blocked(struct broker *b, const amqp_connection_blocked_t *m)
@@ -203,9 +205,7 @@ bool broker_leave(struct broker *b)
 {
     if (!guard_leave(&b->guard))
         return !b->failed;
-    b->broken = true;
-    if (b->failed) /* the library's words only say that the socket is closed; this is why */
-        b->failed = false;
+    b->failed = false; /* the library's words only say that the socket is closed; this is why */
     return broker_fail(b, ERROR_BROKER_AWAY, "the socket was shut down by the watchdog");
 }
 

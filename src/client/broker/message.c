@@ -93,7 +93,7 @@ static bool begin_delivery(struct broker *b, struct slice encoded)
     char *at = m->bytes;
     struct properties p;
 
-    memset(m, 0, sizeof *m); /* before the bytes come: they begin inside the struct's tail padding */
+    *m = (struct broker_message){.has_headers = false}; /* before any copy: `bytes` begins inside the padding */
     m->properties = append(&at, encoded);
     d->message = m;
     d->exchange = append(&at, d->exchange);
