@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "orderd/conf.h"
+#include "orderd/near.h"
 #include "orderd/units.h"
 
 #define DEF_INT(d)      .def_number = (d)
@@ -58,73 +59,28 @@ bool conf_key_has_section(const char *section)
     return false;
 }
 
-#define NAME_LIMIT 64 /* longer words are near to nothing */
-
-static size_t least(size_t a, size_t b, size_t c)
-{
-    size_t ab = a < b ? a : b;
-
-    return ab < c ? ab : c;
-}
-
-/* Levenshtein's distance, one row of the matrix at a time. */
-static size_t distance(const char *a, const char *b)
-{
-    size_t row[NAME_LIMIT + 1], width = strlen(b);
-
-    for (size_t j = 0; j <= width; j++)
-        row[j] = j;
-    for (size_t i = 1; a[i - 1]; i++) {
-        size_t diagonal = row[0];
-
-        row[0] = i;
-        for (size_t j = 1; j <= width; j++) {
-            size_t changed = diagonal + (a[i - 1] != b[j - 1]);
-
-            diagonal = row[j];
-            row[j] = least(row[j] + 1, row[j - 1] + 1, changed);
-        }
-    }
-    return row[width];
-}
-
-/* Keeps the nearer one of best and name; a third of the letters may differ. */
-static const char *nearer(const char *word, const char *best, const char *name, size_t *best_distance)
-{
-    size_t d = distance(word, name);
-
-    if (d >= *best_distance || d > (strlen(name) + 2) / 3)
-        return best;
-    *best_distance = d;
-    return name;
-}
-
 const char *conf_key_near_section(const char *word)
 {
-    const char *best = NULL;
-    size_t best_distance = SIZE_MAX;
+    struct near near;
 
-    if (strlen(word) > NAME_LIMIT)
-        return NULL;
+    near_begin(&near, word);
     for (size_t i = 0; i < CONF_KEY_COUNT; i++) {
         if (begins_section(i))
-            best = nearer(word, best, conf_keys[i].section, &best_distance);
+            near_try(&near, conf_keys[i].section);
     }
-    return best;
+    return near.best;
 }
 
 const char *conf_key_near_name(const char *section, const char *word)
 {
-    const char *best = NULL;
-    size_t best_distance = SIZE_MAX;
+    struct near near;
 
-    if (strlen(word) > NAME_LIMIT)
-        return NULL;
+    near_begin(&near, word);
     for (size_t i = 0; i < CONF_KEY_COUNT; i++) {
         if (strcmp(conf_keys[i].section, section) == 0)
-            best = nearer(word, best, conf_keys[i].name, &best_distance);
+            near_try(&near, conf_keys[i].name);
     }
-    return best;
+    return near.best;
 }
 
 static void add_listed(struct strbuf *out, size_t *listed, const char *name)
