@@ -60,6 +60,22 @@ void conf_dump(const struct conf *conf, struct strbuf *out);
 /* The commented sample: every key with prose, type, range and default. It is the file config/orderd.conf. */
 void conf_dump_defaults(struct strbuf *out);
 
+/* One key: its value and how it may be set. */
+struct conf_setting {
+    const char *section, *name;
+    const char *value; /* as in a file: "5s" with its quotes, 5672, true; of a secret the name of its file */
+    const char *file;  /* where it was set; NULL: the default */
+    unsigned line;
+    const char *expected; /* "a number from 1 to 65535" */
+    bool reload;          /* taken over on SIGHUP */
+    const char *prose;
+};
+
+/* Calls on_setting for every key in the order of the table; conf == NULL: for the defaults. The texts are valid during
+ * the call. */
+typedef void (*conf_setting_fn)(void *arg, const struct conf_setting *setting);
+void conf_each(const struct conf *conf, conf_setting_fn on_setting, void *arg);
+
 /* For SIGHUP: makes `fresh` what may be used now: RELOAD rows keep their new value, RESTART rows are set back to the
  * value of `current`, and so are RELOAD rows that would break a rule (tbl/conf_rule.h) together with one of those.
  * Appends the names of the rows that changed, comma separated: to `taken` those now in force, to `need_restart` those

@@ -20,13 +20,19 @@ static void add_origin(const struct conf_origin *origin, struct strbuf *out)
     strbuf_add_char(out, '\n');
 }
 
-static void add_setting(const struct conf *conf, size_t i, struct strbuf *out)
+/* Of a secret only the name of its file. */
+static void add_value(const struct conf *conf, size_t i, struct strbuf *out)
 {
     bool secret = conf_keys[i].kind == CONF_KIND_SECRET;
 
-    strbuf_addf(out, "%s = ", conf_keys[i].name);
     conf_value_print(&conf_keys[i],
                      secret ? (const void *)&conf->origins->of[i].secret_name : conf_field_const(conf, i), out);
+}
+
+static void add_setting(const struct conf *conf, size_t i, struct strbuf *out)
+{
+    strbuf_addf(out, "%s = ", conf_keys[i].name);
+    add_value(conf, i, out);
     strbuf_add_char(out, ';');
 }
 
@@ -107,17 +113,47 @@ static const char sample_head[] = "# The configuration of orderd and its tools (
                                   "#\n"
                                   "# Printed by `orderd --dump-defaults`.\n\n";
 
-void conf_dump_defaults(struct strbuf *out)
+static struct conf *load_defaults(void)
 {
     struct error err;
     struct conf *defaults = conf_load(NULL, &err);
 
     CHECK(defaults != NULL);
+    return defaults;
+}
+
+void conf_dump_defaults(struct strbuf *out)
+{
+    struct conf *defaults = load_defaults();
+
     strbuf_add_str(out, sample_head);
     for (size_t i = 0; i < CONF_KEY_COUNT; i++) {
         between(i, out);
         sample_setting(defaults, i, out);
     }
     between(CONF_KEY_COUNT, out);
+    conf_destroy(&defaults);
+}
+
+static void hand_setting(const struct conf *conf, size_t i, conf_setting_fn on_setting, void *arg)
+{
+    const struct conf_key *key = &conf_keys[i];
+    const struct conf_origin *origin = &conf->origins->of[i];
+    struct strbuf value = STRBUF_INIT, expected = STRBUF_INIT;
+
+    add_value(conf, i, &value);
+    conf_key_expected(key, &expected);
+    on_setting(arg, &(struct conf_setting){key->section, key->name, value.data, origin->file, origin->line,
+                                           expected.data, key->reload, conf_key_prose(key)});
+    strbuf_release(&value);
+    strbuf_release(&expected);
+}
+
+void conf_each(const struct conf *conf, conf_setting_fn on_setting, void *arg)
+{
+    struct conf *defaults = conf ? NULL : load_defaults();
+
+    for (size_t i = 0; i < CONF_KEY_COUNT; i++)
+        hand_setting(conf ? conf : defaults, i, on_setting, arg);
     conf_destroy(&defaults);
 }
