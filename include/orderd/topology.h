@@ -19,18 +19,24 @@ const char *topology_name(enum topology_name name);
 
 /* What was found of one exchange, queue or binding. */
 struct topology_finding {
-    const char *kind; /* "exchange", "queue", "binding" */
+    const char *kind; /* "exchange", "queue"; of apply also "binding", named "order -> order.create" */
     const char *name;
     enum broker_presence presence;
     bool created;       /* it was missing and is there now */
-    const char *detail; /* the broker's own words where it differs or may not be looked at; else "" */
+    const char *detail; /* the broker's own words where it differs, or may not be looked at or made; else "" */
 };
 
 typedef void (*topology_fn)(void *arg, const struct topology_finding *finding);
 
 /* Goes over the whole topology on a connection of its own. apply: makes what is missing (never changes or deletes what
- * is there). Each item is reported once. false: the broker is away, or may not be asked at all. */
+ * is there) and binds the queues. Each item is reported once; without apply no bindings, since AMQP cannot look at one.
+ * false: the broker is away, or may not be asked at all. */
 ORDERD_MUST_CHECK bool topology_walk(struct broker *broker, const struct conf *conf, bool apply, topology_fn on_finding,
                                      void *arg, struct error *err);
+
+/* What a broker of this version (see broker_version) and these queue types cannot promise: one call per finding. Pure.
+ */
+typedef void (*topology_warning_fn)(void *arg, const char *sentence);
+void topology_warn(int version, const struct conf *conf, topology_warning_fn on_warning, void *arg);
 
 #endif

@@ -1,5 +1,6 @@
 #include "orderd/topology.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "orderd/check.h"
@@ -25,30 +26,10 @@ struct walk {
     struct error *err;
 };
 
-static void report(struct walk *w, const char *kind, const char *name, enum broker_presence before,
-                   const struct error *detail)
+static void report(struct walk *w, const char *kind, const char *name, enum broker_presence presence, bool created,
+                   const char *detail)
 {
-    bool created = w->apply && before == BROKER_MISSING;
-    struct topology_finding finding = {
-        .kind = kind,
-        .name = name,
-        .presence = created ? BROKER_PRESENT : before,
-        .created = created,
-        .detail = detail->text,
-    };
-
-    w->on_finding(w->arg, &finding);
-}
-
-static bool exchange(struct walk *w, enum topology_name which, enum broker_exchange_kind kind)
-{
-    struct error detail = {0};
-    enum broker_presence presence;
-
-    if (!broker_declare_exchange(w->broker, topology_name(which), kind, w->apply, &presence, &detail, w->err))
-        return false;
-    report(w, "exchange", topology_name(which), presence, &detail);
-    return true;
+    w->on_finding(w->arg, &(struct topology_finding){kind, name, presence, created, detail});
 }
 
 #define ARGUMENTS_MAX 8
@@ -99,18 +80,77 @@ static void dead_arguments(const struct walk *w, struct arguments *a)
         add_number(a, "x-delivery-limit", -1);
 }
 
-static bool queue(struct walk *w, const char *name, const struct arguments *a)
+/* An exchange or a queue. */
+struct item {
+    const char *kind, *name;
+    enum broker_exchange_kind exchange_kind;
+    const struct arguments *arguments; /* NULL: an exchange */
+};
+
+static bool declare(struct walk *w, const struct item *i, bool create, enum broker_presence *presence,
+                    struct error *detail)
+{
+    if (i->arguments)
+        return broker_declare_queue(w->broker, i->name, i->arguments->list, i->arguments->count, create, presence,
+                                    detail, w->err);
+    return broker_declare_exchange(w->broker, i->name, i->exchange_kind, create, presence, detail, w->err);
+}
+
+/* Looks first, also where what is missing may be made: a declare does not tell whether it made anything. */
+static bool settle(struct walk *w, const struct item *i, enum broker_presence *presence)
 {
     struct error detail = {0};
-    enum broker_presence presence;
-    const char *exchange_name = topology_name(TOPOLOGY_EXCHANGE_ORDER);
+    bool made = false;
 
-    if (!broker_declare_queue(w->broker, name, a->list, a->count, w->apply, &presence, &detail, w->err))
+    if (!declare(w, i, false, presence, &detail))
         return false;
-    report(w, "queue", name, presence, &detail);
-    if (!w->apply || (presence != BROKER_PRESENT && presence != BROKER_MISSING))
+    if (w->apply && *presence == BROKER_MISSING) {
+        if (!declare(w, i, true, presence, &detail))
+            return false;
+        made = *presence == BROKER_PRESENT;
+    }
+    report(w, i->kind, i->name, *presence, made,
+           *presence == BROKER_DIFFERENT || *presence == BROKER_FORBIDDEN ? detail.text : "");
+    return true;
+}
+
+static bool exchange(struct walk *w, enum topology_name which, enum broker_exchange_kind kind)
+{
+    struct item item = {.kind = "exchange", .name = topology_name(which), .exchange_kind = kind};
+    enum broker_presence presence;
+
+    return settle(w, &item, &presence);
+}
+
+/* AMQP can make a binding (again) but not look at one, so only apply reports them. */
+static bool bind_queue(struct walk *w, const char *queue_name)
+{
+    const char *from = topology_name(TOPOLOGY_EXCHANGE_ORDER);
+    struct error err = {0};
+    char name[512];
+
+    snprintf(name, sizeof name, "%s -> %s", from, queue_name);
+    if (broker_bind_queue(w->broker, queue_name, from, queue_name, &err)) {
+        report(w, "binding", name, BROKER_PRESENT, false, "");
         return true;
-    return broker_bind_queue(w->broker, name, exchange_name, name, w->err);
+    }
+    if (err.code == ERROR_BROKER_SETUP) {
+        report(w, "binding", name, strstr(err.text, "ACCESS_REFUSED") ? BROKER_FORBIDDEN : BROKER_MISSING, false,
+               err.text);
+        return true;
+    }
+    *w->err = err;
+    return false;
+}
+
+static bool queue(struct walk *w, const char *name, const struct arguments *a)
+{
+    struct item item = {.kind = "queue", .name = name, .arguments = a};
+    enum broker_presence presence;
+
+    if (!settle(w, &item, &presence))
+        return false;
+    return !w->apply || presence != BROKER_PRESENT || bind_queue(w, name);
 }
 
 static bool work_queues(struct walk *w)
@@ -139,4 +179,26 @@ bool topology_walk(struct broker *broker, const struct conf *conf, bool apply, t
     return exchange(&w, TOPOLOGY_EXCHANGE_ORDER, BROKER_EXCHANGE_DIRECT) &&
            exchange(&w, TOPOLOGY_EXCHANGE_EVENT, BROKER_EXCHANGE_TOPIC) &&
            queue(&w, topology_name(TOPOLOGY_QUEUE_DEAD), &dead) && work_queues(&w);
+}
+
+void topology_warn(int version, const struct conf *conf, topology_warning_fn on_warning, void *arg)
+{
+    char text[256];
+
+    if (conf->broker_queue_type == CONF_QUEUE_TYPE_CLASSIC)
+        on_warning(arg,
+                   "broker.queue_type is classic: such queues are one copy on one node, give a message that crashes "
+                   "its worker back for ever, and may lose what they dead-letter");
+    if (version == 0) {
+        on_warning(arg, "the broker does not say its version; orderd is made for RabbitMQ 3.10 to 4.3");
+    } else if (version < 31000) {
+        snprintf(
+            text, sizeof text,
+            "the broker is RabbitMQ %d.%d.%d; before 3.10 quorum queues can lose what they dead-letter: upgrade it",
+            version / 10000, version / 100 % 100, version % 100);
+        on_warning(arg, text);
+    } else if (version < 31200 && conf->broker_queue_type == CONF_QUEUE_TYPE_QUORUM) {
+        on_warning(arg, "on RabbitMQ 3.10 and 3.11 at-least-once dead-lettering needs the feature flag stream_queue, "
+                        "which AMQP does not show: see that `rabbitmqctl list_feature_flags` has it enabled");
+    }
 }
