@@ -30,8 +30,8 @@ const struct schema_migration *schema_migrations(size_t *count);
 typedef void (*schema_fn)(void *arg, unsigned version, const char *name, enum schema_state state);
 ORDERD_MUST_CHECK bool schema_status(struct db *db, schema_fn on_migration, void *arg, struct error *err);
 
-/* Applies what is pending, under a named lock so that two runs do not meet (waits up to 5 s for it). REFUSED where a
- * file was changed or the database is newer. on_migration is called for each one that was applied. */
+/* Applies what is pending, under a named lock so that two runs do not meet (waits up to 5 s for it, then DB_CONFLICT).
+ * REFUSED where a file was changed or the database is newer. on_migration is called for each one that was applied. */
 ORDERD_MUST_CHECK bool schema_apply(struct db *db, schema_fn on_migration, void *arg, struct error *err);
 
 /* Whether the database has exactly the schema this program needs; else REFUSED with the command to run. */

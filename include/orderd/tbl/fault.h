@@ -8,3 +8,5 @@ X(CREATE_BEFORE_ACK, "create.before_ack")       /* also after dead letters were 
 X(CREATE_AFTER_ACK, "create.after_ack")
 X(DEAD_BEFORE_PUBLISH, "dead.before_publish")
 X(DEAD_AFTER_CONFIRM, "dead.after_confirm")     /* in order.dead for good, the original not acknowledged */
+X(MIGRATE_AFTER_STATEMENT, "migrate.after_statement") /* a migration's statement has run, its row is not written */
+X(PREHEAT_AFTER_SHARD, "preheat.after_shard")         /* one shard is on sale, the activity is not marked */

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "orderd/check.h"
+#include "orderd/fault.h"
 #include "orderd/strbuf.h"
 
 /* Generated from sql/ by schema_embed.cmake. */
@@ -96,13 +97,20 @@ static bool known(unsigned version)
     return false;
 }
 
+/* Both lists are sorted; those that are not known are put in between. */
 static void report(const struct history *history, schema_fn on_migration, void *arg)
 {
-    for (size_t i = 0; i < schema_embedded_count; i++)
-        on_migration(arg, schema_embedded[i].version, schema_embedded[i].name, state_of(history, &schema_embedded[i]));
-    for (size_t i = 0; i < history->count; i++) {
-        if (!known(history->list[i].version))
-            on_migration(arg, history->list[i].version, history->list[i].name, SCHEMA_FOREIGN);
+    size_t a = 0;
+
+    for (size_t i = 0; i <= schema_embedded_count; i++) {
+        const struct schema_migration *m = i < schema_embedded_count ? &schema_embedded[i] : NULL;
+
+        for (; a < history->count && (!m || history->list[a].version <= m->version); a++) {
+            if (!known(history->list[a].version))
+                on_migration(arg, history->list[a].version, history->list[a].name, SCHEMA_FOREIGN);
+        }
+        if (m)
+            on_migration(arg, m->version, m->name, state_of(history, m));
     }
 }
 
@@ -169,6 +177,7 @@ static bool apply_one(struct db *db, const struct schema_migration *m, struct er
 
     if (!db_run(db, slice_of(m->sql), err))
         return error_prefix(err, "migration %s", m->name);
+    FAULT(MIGRATE_AFTER_STATEMENT);
     strbuf_addf(&sql, "INSERT INTO schema_migration(version,name,checksum) VALUES(%u,'%s','%s')", m->version, m->name,
                 m->checksum);
     ok = db_run(db, (struct slice){sql.data, sql.len}, err);
@@ -210,7 +219,7 @@ bool schema_apply(struct db *db, schema_fn on_migration, void *arg, struct error
     if (!db_query_i64(db, slice_of("SELECT GET_LOCK(" LOCK_NAME ",5)"), 0, &locked, err))
         return false;
     if (locked != 1)
-        return error_set(err, ERROR_REFUSED, "another migration is running; wait for it and run this again");
+        return error_set(err, ERROR_DB_CONFLICT, "another migration is running; wait for it and run this again");
     ok = apply_pending(db, on_migration, arg, err);
     if (db_usable(db))
         (void)!db_query_i64(db, slice_of("SELECT RELEASE_LOCK(" LOCK_NAME ")"), 0, &locked, &ignored);
