@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include "orderd/db.h"
 #include "orderd/error.h"
+#include "orderd/stock.h"
 #include "orderd/strbuf.h"
 
 enum activity_state {
@@ -16,8 +17,8 @@ enum activity_state {
     ACTIVITY_STATE_COUNT
 };
 
-#define ACTIVITY_TITLE_MAX  200
-#define ACTIVITY_SHARDS_MAX 1024
+#define ACTIVITY_TITLE_MAX  200 /* characters */
+#define ACTIVITY_SHARDS_MAX STOCK_SHARDS_MAX
 #define ACTIVITY_LIMIT_MAX  100 /* units per user: the deduct script looks at that many marks at most */
 
 struct activity {
@@ -29,7 +30,8 @@ struct activity {
     int32_t shards, epoch;
     bool free_amount, rebuy_after_release, reservations;
     bool preheated;
-    int64_t available; /* units in MySQL not in live orders, when it was read */
+    int64_t created_at, preheated_at; /* by the database clock; preheated_at is 0 until all shards are on sale */
+    int64_t available;                /* units in MySQL not in live orders, when it was read */
     enum activity_state state;
     char currency[4];
     char title[ACTIVITY_TITLE_MAX * 4 + 1];
@@ -45,6 +47,10 @@ bool activity_state_may_follow(enum activity_state from, enum activity_state to)
 typedef void (*activity_fn)(void *arg, const struct activity *activity);
 ORDERD_MUST_CHECK bool activity_read(struct db *db, const int64_t *ids, size_t count, activity_fn on_activity,
                                      void *arg, struct error *err);
+
+/* What one shard of it is preheated with: an equal part of the stock, where the first shards take what does not divide.
+ * The keys live until the last payment can have timed out, and two hours more. Pure. 0 <= shard < shards. */
+void activity_plan(const struct activity *activity, int shard, struct stock_plan *out);
 
 /* ---- what a lane remembers of activities: one thread each ---- */
 

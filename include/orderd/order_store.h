@@ -18,6 +18,9 @@ enum order_status {
 
 const char *order_status_name(enum order_status status);
 
+/* Whether such an order counts against the stock and holds its buyer's mark. */
+bool order_status_live(enum order_status status);
+
 /* What a stored row says of an order. */
 struct order_row {
     struct order order; /* reserved_at is not read */

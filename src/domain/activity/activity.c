@@ -56,11 +56,11 @@ static bool take_row(void *arg, const struct slice *c, unsigned count)
 {
     struct reading *reading = arg;
     struct activity a = {0};
-    int64_t n[15];
+    int64_t n[16];
 
-    if (count != 18)
+    if (count != 19)
         return false;
-    for (unsigned i = 0; i < 15; i++) {
+    for (unsigned i = 0; i < 16; i++) {
         if (!db_column_i64(c[i], &n[i]))
             return false;
     }
@@ -77,16 +77,26 @@ static bool take_row(void *arg, const struct slice *c, unsigned count)
     a.free_amount = n[10] != 0;
     a.rebuy_after_release = n[11] != 0;
     a.reservations = n[12] != 0;
-    a.preheated = n[13] != 0;
+    a.preheated_at = n[13];
+    a.preheated = a.preheated_at != 0;
     a.available = n[14];
-    if (!activity_state_of_name(c[15], &a.state) || !take_text(c[16], a.currency, sizeof a.currency) ||
-        !take_text(c[17], a.title, sizeof a.title))
+    a.created_at = n[15];
+    if (!activity_state_of_name(c[16], &a.state) || !take_text(c[17], a.currency, sizeof a.currency) ||
+        !take_text(c[18], a.title, sizeof a.title))
         return false;
     reading->on_activity(reading->arg, &a);
     return true;
 }
 
 #define MS(column) "CAST(TIMESTAMPDIFF(MICROSECOND,'1970-01-01'," column ") DIV 1000 AS SIGNED)"
+
+static const char select_activity[] =
+    "SELECT a.id,a.sku_id,a.unit_price,a.total_stock,a.pay_timeout_ms," MS("a.starts_at") "," MS(
+        "a.ends_at") ","
+                     "a.per_user_limit,a.shards,a.epoch,a.free_amount,a.rebuy_after_release,a.reservations,"
+                     "COALESCE(" MS("a.preheated_at") ",0),COALESCE(s.available,0)," MS(
+                         "a.created_at") ",a.state,a.currency,a.title "
+                                         "FROM activity a LEFT JOIN activity_stock s ON s.activity_id=a.id";
 
 bool activity_read(struct db *db, const int64_t *ids, size_t count, activity_fn on_activity, void *arg,
                    struct error *err)
@@ -95,11 +105,7 @@ bool activity_read(struct db *db, const int64_t *ids, size_t count, activity_fn 
     struct reading reading = {on_activity, arg};
     bool ok;
 
-    strbuf_add_str(&sql, "SELECT a.id,a.sku_id,a.unit_price,a.total_stock,a.pay_timeout_ms," MS("a.starts_at") "," MS(
-                             "a.ends_at") ",a.per_user_limit,a.shards,a.epoch,a.free_amount,a.rebuy_after_release,"
-                                          "a.reservations,a.preheated_at IS NOT NULL,COALESCE(s.available,0),a.state,"
-                                          "a.currency,a.title FROM activity a LEFT JOIN activity_stock s ON "
-                                          "s.activity_id=a.id");
+    strbuf_add_str(&sql, select_activity);
     for (size_t i = 0; i < count; i++) {
         strbuf_add_str(&sql, i ? "," : " WHERE a.id IN(");
         strbuf_add_i64(&sql, ids[i]);
@@ -108,4 +114,21 @@ bool activity_read(struct db *db, const int64_t *ids, size_t count, activity_fn 
     ok = db_query(db, (struct slice){sql.data, sql.len}, take_row, &reading, err);
     strbuf_release(&sql);
     return ok;
+}
+
+#define KEPT_AFTER_LAST_PAYMENT_MS (2 * 3600 * INT64_C(1000))
+
+void activity_plan(const struct activity *a, int shard, struct stock_plan *out)
+{
+    CHECK(shard >= 0 && shard < a->shards);
+    *out = (struct stock_plan){
+        .activity = a->id,
+        .shard = shard,
+        .cap = a->total_stock / a->shards + (shard < a->total_stock % a->shards),
+        .epoch = a->epoch,
+        .limit = a->per_user_limit,
+        .starts_at = a->starts_at,
+        .ends_at = a->ends_at,
+        .expire_at = a->ends_at + a->pay_timeout_ms + KEPT_AFTER_LAST_PAYMENT_MS,
+    };
 }

@@ -21,6 +21,12 @@ const char *order_status_name(enum order_status status)
     return statuses[status].name;
 }
 
+bool order_status_live(enum order_status status)
+{
+    CHECK(status < ORDER_STATUS_COUNT);
+    return statuses[status].live;
+}
+
 static void add_number(struct strbuf *sql, int64_t n)
 {
     strbuf_add_char(sql, ',');
