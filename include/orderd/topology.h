@@ -34,9 +34,9 @@ typedef void (*topology_fn)(void *arg, const struct topology_finding *finding);
 ORDERD_MUST_CHECK bool topology_walk(struct broker *broker, const struct conf *conf, bool apply, topology_fn on_finding,
                                      void *arg, struct error *err);
 
-/* What a broker of this version (see broker_version) and these queue types cannot promise: one call per finding. Pure.
- */
-typedef void (*topology_warning_fn)(void *arg, const char *sentence);
+/* What a broker of this version (see broker_version) and these queue types cannot promise: one call per finding. certain
+ * is false for what AMQP does not show and somebody has to look up. Pure. */
+typedef void (*topology_warning_fn)(void *arg, const char *sentence, bool certain);
 void topology_warn(int version, const struct conf *conf, topology_warning_fn on_warning, void *arg);
 
 #endif

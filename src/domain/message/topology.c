@@ -183,22 +183,28 @@ bool topology_walk(struct broker *broker, const struct conf *conf, bool apply, t
 
 void topology_warn(int version, const struct conf *conf, topology_warning_fn on_warning, void *arg)
 {
+    bool classic = conf->broker_queue_type == CONF_QUEUE_TYPE_CLASSIC;
     char text[256];
 
-    if (conf->broker_queue_type == CONF_QUEUE_TYPE_CLASSIC)
-        on_warning(arg,
-                   "broker.queue_type is classic: such queues are one copy on one node, give a message that crashes "
-                   "its worker back for ever, and may lose what they dead-letter");
+    if (classic)
+        on_warning(
+            arg,
+            "broker.queue_type is classic: such queues are one copy on one node, give a message that crashes its "
+            "worker back for ever, and may lose what they dead-letter",
+            true);
     if (version == 0) {
-        on_warning(arg, "the broker does not say its version; orderd is made for RabbitMQ 3.10 to 4.3");
+        on_warning(arg, "the broker does not say its version; orderd is made for RabbitMQ 3.10 to 4.3", true);
     } else if (version < 31000) {
         snprintf(
             text, sizeof text,
             "the broker is RabbitMQ %d.%d.%d; before 3.10 quorum queues can lose what they dead-letter: upgrade it",
             version / 10000, version / 100 % 100, version % 100);
-        on_warning(arg, text);
-    } else if (version < 31200 && conf->broker_queue_type == CONF_QUEUE_TYPE_QUORUM) {
-        on_warning(arg, "on RabbitMQ 3.10 and 3.11 at-least-once dead-lettering needs the feature flag stream_queue, "
-                        "which AMQP does not show: see that `rabbitmqctl list_feature_flags` has it enabled");
+        on_warning(arg, text, true);
+    } else if (version < 31200 && !classic) {
+        on_warning(
+            arg,
+            "on RabbitMQ 3.10 and 3.11 at-least-once dead-lettering needs the feature flag stream_queue; see that "
+            "`rabbitmqctl list_feature_flags` has it enabled",
+            false);
     }
 }

@@ -1,0 +1,37 @@
+/* The options of orderctl's commands:
+ *
+ *   X(command, name, "spelling", TYPE, "VALUE", least, most, default, "what for")
+ *
+ * command   the id of a row of tbl/ctl_command.h; its options stand in the order of its usage line
+ * TYPE      FLAG      no value; default NULL
+ *           NUMBER    a decimal number from least to most
+ *           DURATION  such as 15m, from least to most ms
+ *           TEXT      least to most bytes
+ *           WHEN      2026-12-01T10:00:00Z, now, +5m
+ * default   text as it would be written; NULL: it must be given (but for a FLAG)
+ * No guard: included once per use. */
+X(migrate_up, dry_run, "dry-run", FLAG, "", 0, 0, NULL, "only show what would be applied")
+
+X(topology_apply, dry_run, "dry-run", FLAG, "", 0, 0, NULL, "only show what would be made")
+
+X(activity_create, id, "id", NUMBER, "ID", 1, INT64_MAX, NULL, "number of the activity")
+X(activity_create, title, "title", TEXT, "TEXT", 1, 800, NULL, "what it is called, at most 200 characters")
+X(activity_create, sku, "sku", NUMBER, "ID", 1, INT64_MAX, NULL, "what is sold")
+X(activity_create, price, "price", NUMBER, "MINOR", 0, ORDER_AMOUNT_MAX, NULL, "price of one unit, in minor units")
+X(activity_create, currency, "currency", TEXT, "CUR", 3, 3, NULL, "three capital letters, as in ISO 4217")
+X(activity_create, stock, "stock", NUMBER, "N", 1, ACTIVITY_STOCK_MAX, NULL, "units on sale")
+X(activity_create, starts, "starts", WHEN, "WHEN", 0, 0, NULL, "first instant of the sale")
+X(activity_create, ends, "ends", WHEN, "WHEN", 0, 0, NULL, "first instant after it")
+X(activity_create, limit, "limit", NUMBER, "N", 1, ACTIVITY_LIMIT_MAX, "1", "units that one user may buy")
+X(activity_create, shards, "shards", NUMBER, "N", 1, ACTIVITY_SHARDS_MAX, "1", "parts that the stock is split into in Redis")
+X(activity_create, pay_timeout, "pay-timeout", DURATION, "TIME", ACTIVITY_PAY_MIN_MS, ACTIVITY_PAY_MAX_MS, "15m",
+  "time to pay before the order is closed")
+X(activity_create, free_amount, "free-amount", FLAG, "", 0, 0, NULL, "an order's amount may differ from the price (coupons)")
+X(activity_create, no_rebuy, "no-rebuy", FLAG, "", 0, 0, NULL, "who did not pay in time may not buy again")
+X(activity_create, no_reservations, "no-reservations", FLAG, "", 0, 0, NULL,
+  "the web tier takes stock without the deduct script")
+X(activity_create, dry_run, "dry-run", FLAG, "", 0, 0, NULL, "only check and show what would be written")
+
+X(activity_approve, dry_run, "dry-run", FLAG, "", 0, 0, NULL, "only say whether it could be approved")
+
+X(activity_preheat, dry_run, "dry-run", FLAG, "", 0, 0, NULL, "only look, and show what would be done")

@@ -1,0 +1,18 @@
+/* An activity as orderctl shows it. */
+#ifndef ORDERD_CTL_ACTIVITY_H
+#define ORDERD_CTL_ACTIVITY_H
+
+#include "print.h"
+
+/* The members of an activity, into an open object. */
+void activity_record(struct strbuf *line, const struct activity *activity);
+
+/* One object: the activity's members after "result". */
+void activity_result(const struct activity *activity, const char *result);
+
+/* The activity in several lines. */
+void activity_print(const struct ctl *ctl, const struct activity *activity);
+
+enum tint activity_tint(enum activity_state state);
+
+#endif

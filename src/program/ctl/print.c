@@ -1,0 +1,218 @@
+#include "print.h"
+
+#include <inttypes.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+#include <wchar.h>
+
+#include "orderd/check.h"
+#include "orderd/clock.h"
+
+/* ---- words ---- */
+
+/* The next character: its columns, and its bytes in *len. Bytes that are no character, and those that would steer a
+ * terminal, count as one column and are shown as '?'. */
+static int character(const char *text, size_t *len, bool *shown)
+{
+    mbstate_t state = {0};
+    wchar_t c;
+    size_t n = mbrtowc(&c, text, strlen(text), &state);
+    int columns = n == 0 || n > MB_LEN_MAX ? -1 : wcwidth(c);
+
+    *shown = columns >= 0;
+    *len = *shown ? n : 1;
+    return *shown ? columns : 1;
+}
+
+static size_t columns_of(const char *text)
+{
+    size_t columns = 0, len;
+    bool shown;
+
+    for (; *text; text += len)
+        columns += (size_t)character(text, &len, &shown);
+    return columns;
+}
+
+/* At most `most` columns; one that is cut ends in a dot-dot-dot. */
+static void put_cut(const char *text, size_t most)
+{
+    bool cut = columns_of(text) > most;
+    size_t left = cut && most > 0 ? most - 1 : most, len;
+    bool shown;
+
+    for (; *text; text += len) {
+        size_t columns = (size_t)character(text, &len, &shown);
+
+        if (columns > left)
+            break;
+        left -= columns;
+        if (shown)
+            fwrite(text, 1, len, stdout);
+        else
+            putchar('?');
+    }
+    if (cut && most > 0)
+        fputs("\u2026", stdout);
+}
+
+static void put_tinted(const struct ctl *ctl, const char *text, size_t most, enum tint tint)
+{
+    static const char *const colors[] = {"", "\033[32m", "\033[33m", "\033[31m", "\033[2m"};
+
+    if (ctl->color && tint != TINT_NONE)
+        fputs(colors[tint], stdout);
+    put_cut(text, most);
+    if (ctl->color && tint != TINT_NONE)
+        fputs("\033[0m", stdout);
+}
+
+void print_word(const struct ctl *ctl, const char *text, int width, enum tint tint)
+{
+    int pad = abs(width) - (int)columns_of(text);
+
+    if (width < 0 && pad > 0)
+        printf("%*s", pad, "");
+    put_tinted(ctl, text, SIZE_MAX, tint);
+    if (width > 0 && pad > 0)
+        printf("%*s", pad, "");
+}
+
+/* ---- messages ---- */
+
+void print_note(const struct ctl *ctl, const char *fmt, ...)
+{
+    va_list ap;
+
+    if (ctl->quiet)
+        return;
+    va_start(ap, fmt);
+    fputs("orderctl: ", stderr);
+    vfprintf(stderr, fmt, ap);
+    fputc('\n', stderr);
+    va_end(ap);
+}
+
+void print_warning(const char *fmt, ...)
+{
+    va_list ap;
+
+    va_start(ap, fmt);
+    fputs("orderctl: warning: ", stderr);
+    vfprintf(stderr, fmt, ap);
+    fputc('\n', stderr);
+    va_end(ap);
+}
+
+/* ---- tables ---- */
+
+void table_begin(struct table *t, const char *const *heads, size_t columns)
+{
+    CHECK(columns > 0 && columns <= TABLE_COLUMNS_MAX);
+    *t = (struct table){.columns = columns};
+    for (size_t i = 0; i < columns; i++)
+        t->heads[i] = heads[i];
+}
+
+void table_text(struct table *t, const char *text, enum tint tint)
+{
+    if (t->cells == t->room) {
+        t->room = t->room ? t->room * 2 : 64;
+        t->list = check_realloc(t->list, t->room * sizeof *t->list);
+    }
+    t->list[t->cells++] = (struct table_cell){check_strdup(text), tint};
+}
+
+void table_number(struct table *t, int64_t number)
+{
+    char text[24];
+
+    snprintf(text, sizeof text, "%" PRId64, number);
+    table_text(t, text, TINT_NONE);
+}
+
+void table_time(struct table *t, int64_t wall_ms)
+{
+    char text[32];
+
+    clock_format_sql(text, sizeof text, wall_ms);
+    text[strlen("2026-12-01 10:00")] = '\0';
+    table_text(t, text, TINT_NONE);
+}
+
+/* SIZE_MAX where standard output is no terminal: nothing is cut for a program or a file. */
+static size_t width_of_output(void)
+{
+    struct winsize size;
+
+    if (!isatty(STDOUT_FILENO))
+        return SIZE_MAX;
+    return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col >= 20 ? size.ws_col : 80;
+}
+
+static size_t at_least(size_t a, size_t b)
+{
+    return a > b ? a : b;
+}
+
+struct layout {
+    size_t widths[TABLE_COLUMNS_MAX];
+    size_t last; /* columns that the last one may take */
+};
+
+static void lay_out(const struct table *t, struct layout *l)
+{
+    size_t before = 0, all = width_of_output();
+
+    for (size_t c = 0; c < t->columns; c++) {
+        l->widths[c] = columns_of(t->heads[c] + (t->heads[c][0] == '-'));
+        for (size_t i = c; i < t->cells; i += t->columns)
+            l->widths[c] = at_least(l->widths[c], columns_of(t->list[i].text));
+        if (c + 1 < t->columns)
+            before += l->widths[c] + 2;
+    }
+    l->last = all == SIZE_MAX || before + 8 > all ? SIZE_MAX : all - before;
+}
+
+static void put_row(const struct ctl *ctl, const struct table *t, const struct layout *l, const struct table_cell *row)
+{
+    for (size_t c = 0; c < t->columns; c++) {
+        bool right = t->heads[c][0] == '-', last = c + 1 == t->columns;
+        size_t used = columns_of(row[c].text), pad = l->widths[c] > used ? l->widths[c] - used : 0;
+
+        if (right)
+            printf("%*s", (int)pad, "");
+        put_tinted(ctl, row[c].text, last ? l->last : SIZE_MAX, row[c].tint);
+        if (!last)
+            printf("%*s", (int)(right ? 2 : pad + 2), "");
+    }
+    putchar('\n');
+}
+
+static void put_heads(const struct ctl *ctl, const struct table *t, const struct layout *l)
+{
+    struct table_cell heads[TABLE_COLUMNS_MAX];
+
+    for (size_t c = 0; c < t->columns; c++)
+        heads[c] = (struct table_cell){(char *)(uintptr_t)(t->heads[c] + (t->heads[c][0] == '-')), TINT_DIM};
+    put_row(ctl, t, l, heads);
+}
+
+void table_end(const struct ctl *ctl, struct table *t)
+{
+    struct layout layout;
+
+    lay_out(t, &layout);
+    if (t->cells)
+        put_heads(ctl, t, &layout);
+    for (size_t i = 0; i + t->columns <= t->cells; i += t->columns)
+        put_row(ctl, t, &layout, &t->list[i]);
+    for (size_t i = 0; i < t->cells; i++)
+        free(t->list[i].text);
+    free(t->list);
+}

@@ -1,0 +1,42 @@
+/* What people read: aligned tables and tinted words on standard output, notes and warnings on standard error. */
+#ifndef ORDERD_CTL_PRINT_H
+#define ORDERD_CTL_PRINT_H
+
+#include <stddef.h>
+#include "ctl.h"
+
+/* What a word says: colours on a terminal. */
+enum tint { TINT_NONE, TINT_GOOD, TINT_CHANGED, TINT_BAD, TINT_DIM };
+
+/* text in at least width columns, tinted, control bytes shown as '?'. Negative width: to the right. */
+void print_word(const struct ctl *ctl, const char *text, int width, enum tint tint);
+
+/* "orderctl: ..." on standard error; a note is silenced by --quiet. */
+void print_note(const struct ctl *ctl, const char *fmt, ...) ORDERD_PRINTF(2, 3);
+void print_warning(const char *fmt, ...) ORDERD_PRINTF(1, 2);
+
+/* A table grows row by row and is printed at once, each column as wide as it needs. The last column is cut at the edge
+ * of a terminal. */
+#define TABLE_COLUMNS_MAX 12
+
+struct table {
+    const char *heads[TABLE_COLUMNS_MAX]; /* "-HEAD": numbers, to the right */
+    size_t columns, cells, room;
+    struct table_cell {
+        char *text;
+        enum tint tint;
+    } * list;
+};
+
+/* heads: columns of them. */
+void table_begin(struct table *table, const char *const *heads, size_t columns);
+void table_text(struct table *table, const char *text, enum tint tint);
+void table_number(struct table *table, int64_t number);
+
+/* "2026-12-01 10:00" */
+void table_time(struct table *table, int64_t wall_ms);
+
+/* Prints and frees; nothing where there is no row. */
+void table_end(const struct ctl *ctl, struct table *table);
+
+#endif
