@@ -53,7 +53,7 @@ static enum exitcode end_output(enum exitcode code)
     errno = 0;
     if ((fflush(stdout) == 0 && !ferror(stdout)) || reader_is_gone())
         return code;
-    fprintf(stderr, "orderctl: cannot write to standard output: %s\n", strerror(errno ? errno : EIO));
+    fprintf(stderr, "orderctl: cannot write to standard output%s%s\n", errno ? ": " : "", errno ? strerror(errno) : "");
     return code == EXIT_OK ? EXIT_UNAVAILABLE : code;
 }
 
