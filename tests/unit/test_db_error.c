@@ -70,6 +70,7 @@ static const struct {
     BOTH(1048, DATA),
     BOTH(1153, DATA),
     BOTH(1264, DATA),
+    BOTH(1300, DATA),
     BOTH(1366, DATA),
     BOTH(1406, DATA),
     BOTH(1452, DATA),

@@ -78,6 +78,8 @@ static bool check_session(struct db *db, struct error *err)
              isolation);
     if (!db_query_i64(db, slice_of(sql), 0, &good, err))
         return false;
+    if (good && !db_query_i64(db, slice_of("SELECT @@session.max_allowed_packet"), 0, &db->packet_limit, err))
+        return false;
     if (!good)
         return error_set(err, ERROR_DB_SETUP,
                          "the session did not take isolation READ COMMITTED, strict sql_mode, UTC and utf8mb4");

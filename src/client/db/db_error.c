@@ -77,6 +77,7 @@ static const struct {
     {1264, ANY, ERROR_DB_DATA},
     {1265, ANY, ERROR_DB_DATA},
     {1292, ANY, ERROR_DB_DATA},
+    {1300, ANY, ERROR_DB_DATA}, /* not in the column's character set */
     {1364, ANY, ERROR_DB_DATA},
     {1366, ANY, ERROR_DB_DATA},
     {1367, ANY, ERROR_DB_DATA},
@@ -160,8 +161,8 @@ bool db_fail(struct db *db, const char *what, struct error *err)
 
     if (code == ERROR_DB_DUPLICATE)
         note_duplicate_key(db, text);
-    /* 1153 and 2020 too: the server hangs up after a packet over its limit, and the next call would blame the next
-     * statement. */
+    /* 1153 and 2020 too (a proxy may have a lower limit than the server says): who got too large a packet hangs up, and
+     * the next call would blame the next statement. */
     if (code == ERROR_DB_LOST || code == ERROR_DB_AWAY || code == ERROR_DB_READ_ONLY || number == 1153 ||
         number == 2020)
         db->dead = true;

@@ -2,6 +2,7 @@
 #include "db_private.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,11 +22,21 @@ static void drop_result(struct db *db)
         mysql_free_result(result);
 }
 
+/* A server that is sent more than its limit closes the socket while we still write, and all that can be seen is a lost
+ * connection: so more is never sent. One byte of the packet is the command,
+ * and a packet of exactly the limit is refused too. */
+static bool fits(const struct db *db, struct slice sql, struct error *err)
+{
+    return db->packet_limit == 0 || sql.len + 1 < (uint64_t)db->packet_limit ||
+           error_set(err, ERROR_DB_DATA, "a statement of %zu bytes is over the server's max_allowed_packet of %" PRId64,
+                     sql.len, db->packet_limit);
+}
+
 static bool send_text(struct db *db, struct slice sql, struct error *err)
 {
     db->failed_statement = 0;
     db->duplicate_key[0] = '\0';
-    if (!usable(db, err))
+    if (!usable(db, err) || !fits(db, sql, err))
         return false;
     if (mysql_real_query(db->handle, sql.ptr, (unsigned long)sql.len) == 0)
         return true;
@@ -40,9 +51,9 @@ bool db_run(struct db *db, struct slice sql, struct error *err)
     if (!send_text(db, sql, err))
         return false;
     for (unsigned i = 0;; i++) {
-        if (i < DB_STATEMENTS_MAX)
+        drop_result(db); /* before it the count of a SELECT is not known */
+        if (i < DB_STATEMENTS_MAX && mysql_errno(db->handle) == 0)
             db->matched[i] = mysql_affected_rows(db->handle);
-        drop_result(db);
         db->failed_statement = mysql_errno(db->handle) ? i : i + 1;
         if (mysql_errno(db->handle))
             return db_fail(db, "statement result", err);
