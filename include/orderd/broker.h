@@ -3,11 +3,16 @@
  * another one. The library reads and writes only inside these calls: whoever owns a connection must call broker_pump or
  * broker_take at least every half heartbeat, or the broker takes it for dead.
  *
- * Errors: any BROKER_AWAY, and any failure of broker_open/consume, leaves a connection of no use: close it and open
- * a new one with back-off. Everything unacknowledged then comes back with `redelivered` set.
+ * Errors: any BROKER_AWAY, any failure of broker_open/consume, and a channel that the broker closed (BROKER_SETUP,
+ * BROKER_TOO_LARGE from broker_pump and the like) leave a connection of no use: every later call fails with the same
+ * sentence. Close it and open a new one with back-off. Everything unacknowledged then comes back with `redelivered`
+ * set. The connection lives on after BROKER_BLOCKED, BROKER_UNCONFIRMED, a publication that is refused before it is
+ * sent, and whatever a topology call answers besides BROKER_AWAY.
  *
- * Bounded time: connecting and logging in by broker.connect_timeout per address; every other call by
- * broker.call_timeout, after which the watchdog shuts the socket down and the call fails with BROKER_AWAY. */
+ * Bounded time: connecting and logging in by broker.connect_timeout per address (looking up the name by the resolver's
+ * own limits, which nothing here can shorten); every other call by broker.call_timeout. Our own waits keep to it by
+ * themselves; a send that the library cannot finish is ended by the watchdog, which shuts the socket down, so that the
+ * call fails with BROKER_AWAY. A process that owns a connection must run broker_guard_check. */
 #ifndef ORDERD_BROKER_H
 #define ORDERD_BROKER_H
 
@@ -21,21 +26,26 @@
 struct broker;
 
 /* name: shows in the broker's connection list (e.g. "orderd@1 create.0"); copied. Logs in with the capabilities
- * consumer_cancel_notify, connection.blocked, basic.nack, publisher_confirms, authentication_failure_close. */
+ * consumer_cancel_notify, connection.blocked, basic.nack, publisher_confirms, authentication_failure_close. Tries
+ * every address of the name. BROKER_SETUP with the broker's own words where the login is refused (user, password,
+ * vhost). */
 ORDERD_MUST_CHECK struct broker *broker_open(const struct conf *conf, const char *name, struct error *err);
 
 /* graceful: closes channel and connection with the broker (bounded by a second or two); else just drops the socket. */
 void broker_close(struct broker **broker, bool graceful);
 
-/* For poll(2): readable means a call of broker_pump/broker_take has work. Valid until broker_close. Never rely on poll
- * alone: call broker_pump first, it empties what the library has already read. */
+/* For poll(2): readable means a call of broker_pump/broker_take has work. Valid until broker_close, also on a
+ * connection that has failed. Never rely on poll alone: call broker_pump first, it empties what the library has already
+ * read. */
 int broker_fd(const struct broker *broker);
 
 /* The server's version as major * 10000 + minor * 100 + patch, e.g. 31008; 0 where it did not say. */
 int broker_version(const struct broker *broker);
 
 /* Reads what has arrived (deliveries go to the inbox, confirms to the window, blocked/unblocked/cancel/close are
- * noticed), sends due heartbeats, waits at most wait_ms for something to arrive when nothing has. */
+ * noticed), sends due heartbeats, waits at most wait_ms for something to arrive when nothing has. While the inbox holds
+ * more than 16 MiB of bodies it only sends heartbeats: the rest waits in the broker. Alarms are logged here
+ * (broker_blocked, broker_unblocked) with the broker's reason. */
 ORDERD_MUST_CHECK bool broker_pump(struct broker *broker, int wait_ms, struct error *err);
 
 /* ---- consuming ---- */
@@ -55,7 +65,7 @@ struct broker_delivery {
     struct slice message_id, correlation_id, content_type;
     struct slice exchange, routing_key;
     int64_t timestamp_s;            /* 0 where absent */
-    struct broker_message *message; /* owned; independent of the connection */
+    struct broker_message *message; /* owned; independent of the connection; one thread at a time */
 };
 
 /* Subscribes, with prefetch as per-consumer limit. consumer_tag is copied. A queue that is missing or differently
@@ -84,7 +94,8 @@ ORDERD_MUST_CHECK bool broker_nack(struct broker *broker, uint64_t tag, bool mul
 /* Frees the delivery's message and clears it. Any thread, also after the connection is closed. */
 void broker_delivery_release(struct broker_delivery *delivery);
 
-/* Headers of a delivery, in order; index from 0; false past the last. Untrusted bytes of any length. */
+/* Headers of a delivery, in order; index from 0; false past the last, or past the 256th. Untrusted bytes of any length.
+ * `out` points into the delivery. */
 bool broker_delivery_header(const struct broker_delivery *delivery, size_t index, struct broker_header *out);
 
 /* One header by exact name; false where absent. */
@@ -104,25 +115,34 @@ enum broker_outcome {
 struct broker_publication {
     const char *exchange, *routing_key;
     struct slice body;
-    struct slice message_id;             /* must be unique among what is unconfirmed: a return is matched by it */
-    struct slice content_type;           /* empty: application/json */
+    struct slice
+        message_id; /* must be unique among what is unconfirmed: a return is matched by it; empty: that of copy_from */
+    struct slice content_type;           /* empty: that of copy_from, else application/json */
     const struct broker_header *headers; /* own headers; override those of copy_from of the same name */
     size_t header_count;
     const struct broker_delivery
-        *copy_from; /* its headers and properties travel on, broker-owned x-... ones do not; may be NULL */
+        *copy_from; /* may be NULL. Its headers travel on, except broker-owned ones (x-..., any case), and so do its
+                     * properties, except delivery mode, expiration (never a per-message TTL) and user id
+                     * (the broker closes the channel where it is not ours) */
 };
 
 /* Turns confirms on; `window` is the most publications unconfirmed at a time (1..65535). */
 ORDERD_MUST_CHECK bool broker_confirm_select(struct broker *broker, unsigned window, struct error *err);
 
 /* Publishes persistent and mandatory. *outcome is set to PENDING now and to the final outcome by a later
- * broker_pump, broker_wait_confirms or broker_close; it must stay valid until then. Waits for room in the window.
- * BROKER_BLOCKED: not sent, an alarm is on. */
+ * broker_pump, broker_publish, broker_wait_confirms or broker_close; it must stay valid until then. Waits for room in
+ * the window, at most broker.call_timeout.
+ *
+ * Where the call fails, *outcome is final at once: REFUSED means surely not sent (BROKER_BLOCKED: an alarm is on;
+ * BROKER_UNCONFIRMED: the window stayed full; or the connection had failed before), UNKNOWN means perhaps sent,
+ * TOO_LARGE (BROKER_TOO_LARGE) that it never can be: properties and headers of more than one frame (128 KiB), a message
+ * id, key or header name of more than 255 bytes. */
 ORDERD_MUST_CHECK bool broker_publish(struct broker *broker, const struct broker_publication *p,
                                       enum broker_outcome *outcome, struct error *err);
 
 /* Waits until nothing is pending, at most timeout_ms. On time-out, close or channel death: what is pending becomes
- * UNKNOWN and the call fails (BROKER_UNCONFIRMED or BROKER_AWAY). */
+ * UNKNOWN (a body over the broker's limit: TOO_LARGE) and the call fails: BROKER_UNCONFIRMED after a time-out, after
+ * which late confirms change nothing, else the connection's own error. */
 ORDERD_MUST_CHECK bool broker_wait_confirms(struct broker *broker, int timeout_ms, struct error *err);
 
 bool broker_blocked(const struct broker *broker);
@@ -142,7 +162,9 @@ enum broker_presence { BROKER_MISSING, BROKER_PRESENT, BROKER_DIFFERENT, BROKER_
 
 /* Declare (create: make it where missing; else only look). *presence tells; `detail` receives the broker's own words
  * for DIFFERENT and FORBIDDEN. These open the channel again by themselves after the broker has closed it. Use a
- * connection that does nothing else. false only on BROKER_AWAY and the like. */
+ * connection that does nothing else (INTERNAL where it consumes or confirms). false only on BROKER_AWAY and the like.
+ *
+ * Comparing takes the right to configure: without it, what is there is FORBIDDEN (from 4.3 on even looking is). */
 ORDERD_MUST_CHECK bool broker_declare_exchange(struct broker *broker, const char *name, enum broker_exchange_kind kind,
                                                bool create, enum broker_presence *presence, struct error *detail,
                                                struct error *err);
@@ -152,7 +174,7 @@ ORDERD_MUST_CHECK bool broker_declare_queue(struct broker *broker, const char *n
 ORDERD_MUST_CHECK bool broker_bind_queue(struct broker *broker, const char *queue, const char *exchange,
                                          const char *routing_key, struct error *err);
 
-/* Messages ready in a queue and consumers on it, by a passive declare. */
+/* Messages ready in a queue and consumers on it, by a passive declare. A missing queue: BROKER_SETUP. */
 ORDERD_MUST_CHECK bool broker_queue_depth(struct broker *broker, const char *name, uint32_t *messages,
                                           uint32_t *consumers, struct error *err);
 

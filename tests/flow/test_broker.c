@@ -964,30 +964,35 @@ START_TEST(republish_keeps_and_strips)
 }
 END_TEST
 
-/* Two rounds through the same delay queue: a copied x-death would make the broker drop the second (celery #9867). */
-START_TEST(second_round_through_a_delay_queue)
+/* Three rounds through two delay queues in a row: with a copied x-death the broker takes the second round for a cycle
+ * and drops the message (celery #9867). */
+START_TEST(rounds_through_a_chain_of_delays)
 {
-    const char *work = testing_name("work"), *delay = testing_name("delay");
-    const struct broker_argument arguments[] = {
+    const char *work = testing_name("work"), *first = testing_name("first"), *second = testing_name("second");
+    const struct broker_argument to_second[] = {
+        {"x-message-ttl", NULL, 20}, {"x-dead-letter-exchange", "", 0}, {"x-dead-letter-routing-key", second, 0}};
+    const struct broker_argument to_work[] = {
         {"x-message-ttl", NULL, 20}, {"x-dead-letter-exchange", "", 0}, {"x-dead-letter-routing-key", work, 0}};
     struct broker_delivery d;
     struct broker *b;
     struct error err;
 
     declare(work, quorum, 1);
-    declare(delay, arguments, COUNT(arguments));
-    fill(delay, 5, 1);
+    declare(first, to_second, COUNT(to_second));
+    declare(second, to_work, COUNT(to_work));
+    fill(first, 5, 1);
     b = must_consume(work, 10);
     for (int round = 0; round < 3; round++) {
         take(b, &d, 1);
         ck_assert_uint_eq(number_of(&d), 5);
-        republish(&d, delay);
+        republish(&d, first);
         ck_assert_ok(broker_ack(b, d.tag, false, &err), &err);
         broker_delivery_release(&d);
     }
     broker_close(&b, true);
     delete_queue(work);
-    delete_queue(delay);
+    delete_queue(first);
+    delete_queue(second);
 }
 END_TEST
 
@@ -1120,7 +1125,7 @@ int main(void)
     tcase_add_test(tc, full_queue_refuses);
     tcase_add_test(tc, missing_exchange);
     tcase_add_test(tc, republish_keeps_and_strips);
-    tcase_add_test(tc, second_round_through_a_delay_queue);
+    tcase_add_test(tc, rounds_through_a_chain_of_delays);
     tc = add(suite, "limit", restore_size_limit);
     tcase_add_test(tc, body_over_the_limit);
     tc = add(suite, "alarm", unblock_broker);
