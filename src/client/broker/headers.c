@@ -34,9 +34,9 @@ static const struct {
 
 static int64_t sign_extend(uint64_t n, unsigned size)
 {
-    unsigned shift = 64 - 8 * size;
+    static const uint64_t signs[] = {[1] = 1U << 7, [2] = 1U << 15, [4] = 1U << 31, [8] = UINT64_C(1) << 63};
 
-    return (int64_t)(n << shift) >> shift;
+    return (int64_t)((n ^ signs[size]) - signs[size]);
 }
 
 static double real_of(uint64_t n, unsigned size)

@@ -3,7 +3,7 @@
 #ifndef BROKER_LIBRARY_H
 #define BROKER_LIBRARY_H
 
-#if defined(__has_include) && __has_include(<rabbitmq-c/amqp.h>)
+#if __has_include(<rabbitmq-c/amqp.h>)
 #include <rabbitmq-c/amqp.h>
 #include <rabbitmq-c/framing.h>
 #include <rabbitmq-c/tcp_socket.h>
@@ -17,7 +17,7 @@
 
 static inline amqp_bytes_t bytes_of(struct slice s)
 {
-    return (amqp_bytes_t){.len = s.len, .bytes = (void *)(uintptr_t)s.ptr};
+    return (amqp_bytes_t){.len = s.len, .bytes = (void *)s.ptr};
 }
 
 static inline amqp_bytes_t bytes_of_text(const char *text)

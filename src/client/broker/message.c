@@ -156,7 +156,7 @@ bool message_body(struct broker *b, struct slice piece, unsigned *arrived)
     if (a->kind == ASSEMBLY_NONE || !a->has_header || piece.len > a->size - a->filled)
         return broker_fail_protocol(b, "a body that belongs to nothing");
     if (a->kind == ASSEMBLY_DELIVERY)
-        memcpy((char *)(uintptr_t)a->delivery.body.ptr + a->filled, piece.ptr, piece.len);
+        memcpy((char *)a->delivery.body.ptr + a->filled, piece.ptr, piece.len);
     a->filled += piece.len;
     finish_when_full(b, arrived);
     return true;
