@@ -131,8 +131,8 @@ START_TEST(draft_bad)
     BAD(currency, slice_of("CN"), "the currency is not three capital letters such as CNY");
     BAD(id, 0, "the activity's number is 0 (expected 1 to 9223372036854775807)");
     BAD(sku_id, -1, "the SKU is -1 (expected 1 to 9223372036854775807)");
-    BAD(unit_price, -1, "the price is -1 (expected 0 to 1000000000000000)");
-    BAD(unit_price, 500000000000001, "the price of 2 units, the most that one user may buy, is over 1000000000000000");
+    BAD(unit_price, -1, "the price is -1 (expected 0 to 999999999999999)");
+    BAD(unit_price, 500000000000001, "the price of 2 units, the most that one user may buy, is over 999999999999999");
     BAD(total_stock, 1000000000, "the stock is 1000000000 (expected 1 to 999999999)");
     BAD(total_stock, 3,
         "3 units are less than one for each of 4 shards; a buyer whose shard has none could never buy: take fewer "

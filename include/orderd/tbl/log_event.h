@@ -26,8 +26,6 @@ X(BROKER_WARNING, WARNING, 5, "broker_warning", "the broker is usable but not as
 X(DB_UP, INFO, 5, "db_up", "connected to the database")
 X(DB_DOWN, WARNING, 5, "db_down", "database is away; the work in hand waits, no order is harmed")
 X(DB_WARNING, WARNING, 5, "db_warning", "the database is usable but not as it should be")
-X(KV_UP, INFO, 5, "kv_up", "connected to Redis")
-X(KV_DOWN, WARNING, 5, "kv_down", "Redis is away; connecting again")
 
 /* create lane */
 X(ORDER_CREATED, DEBUG, 0, "order_created", "order is durable")
