@@ -1,0 +1,252 @@
+#include "options.h"
+
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "help.h"
+#include "orderd/check.h"
+#include "orderd/units.h"
+
+const struct load_option_row load_option_rows[] = {
+#define X(field, name, type, commands, def, min, max, argument, prose)                                                 \
+    {name, LOAD_OPTION_##type, commands, def, min, max, argument, prose, offsetof(struct load_options, field)},
+#include "orderd/tbl/load_option.h"
+#undef X
+};
+
+const size_t load_option_count = sizeof load_option_rows / sizeof *load_option_rows;
+
+const struct load_command_row load_command_rows[LOAD_COMMANDS] = {
+#define X(command, name, arguments, line, prose, examples) {name, arguments, line, prose, examples},
+#include "orderd/tbl/load_command.h"
+#undef X
+};
+
+const char *load_command_name(enum load_command command)
+{
+    CHECK(command < LOAD_COMMANDS);
+    return load_command_rows[command].name;
+}
+
+bool load_option_applies(const struct load_option_row *row, enum load_command command)
+{
+    return strchr(row->commands, "SFRV"[command]) != NULL;
+}
+
+/* Digits with at most one point in between; nothing else that strtod would take. */
+static bool parse_decimal(const char *text, size_t len, double *out)
+{
+    char digits[32];
+
+    if (len == 0 || len >= sizeof digits || strspn(text, "0123456789.") < len || text[0] == '.' || text[len - 1] == '.')
+        return false;
+    memcpy(digits, text, len);
+    digits[len] = '\0';
+    if (strchr(digits, '.') != strrchr(digits, '.'))
+        return false;
+    *out = strtod(digits, NULL);
+    return true;
+}
+
+static bool parse_percent(const char *text, double *out)
+{
+    size_t len = strlen(text);
+
+    if (len > 0 && text[len - 1] == '%')
+        len--;
+    return parse_decimal(text, len, out);
+}
+
+static bool parse_rate(const char *text, double *out)
+{
+    if (strcmp(text, "max") == 0) {
+        *out = 0;
+        return true;
+    }
+    return parse_decimal(text, strlen(text), out) && *out > 0;
+}
+
+static bool add_file(struct load_files *files, const char *name)
+{
+    if (files->count == LOAD_FILES_MAX || !name[0])
+        return false;
+    files->names[files->count++] = name;
+    return true;
+}
+
+/* Sets one field; false where the text is not of its type and range. */
+static bool set(struct load_options *o, const struct load_option_row *row, const char *text)
+{
+    void *field = (char *)o + row->offset;
+    double decimal;
+
+    switch (row->type) {
+    case LOAD_OPTION_INT:
+        return units_parse_i64(text, row->min, row->max, field);
+    case LOAD_OPTION_PERCENT:
+    case LOAD_OPTION_RATE:
+        if (!(row->type == LOAD_OPTION_RATE ? parse_rate : parse_percent)(text, &decimal) || decimal > (double)row->max)
+            return false;
+        *(double *)field = decimal;
+        return true;
+    case LOAD_OPTION_DURATION:
+        return units_parse_duration(text, field) && *(int64_t *)field <= row->max;
+    case LOAD_OPTION_TEXT:
+        *(const char **)field = text;
+        return text[0] != '\0';
+    case LOAD_OPTION_FLAG:
+        *(bool *)field = true;
+        return true;
+    case LOAD_OPTION_FILES:
+        return add_file(field, text);
+    }
+    return false;
+}
+
+static void set_defaults(struct load_options *o)
+{
+    for (size_t i = 0; i < load_option_count; i++) {
+        if (load_option_rows[i].def[0])
+            CHECK(set(o, &load_option_rows[i], load_option_rows[i].def));
+    }
+}
+
+static enum exitcode misuse(const struct load_options *o, const char *problem, const char *what)
+{
+    if (o->command < LOAD_COMMANDS)
+        fprintf(stderr, "orderload: %s%s; see orderload %s --help\n", problem, what, load_command_name(o->command));
+    else
+        fprintf(stderr, "orderload: %s%s; see orderload --help\n", problem, what);
+    return EXIT_USAGE;
+}
+
+static enum exitcode wrong_value(const struct load_options *o, const struct load_option_row *row, const char *text)
+{
+    char range[64] = "";
+
+    if (row->type == LOAD_OPTION_INT)
+        snprintf(range, sizeof range, " from %lld to %lld", (long long)row->min, (long long)row->max);
+    else if (row->type == LOAD_OPTION_PERCENT)
+        snprintf(range, sizeof range, " from 0 to %lld", (long long)row->max);
+    fprintf(stderr, "orderload: --%s cannot be \"%s\" (expected %s%s); see orderload %s --help\n", row->name, text,
+            row->argument, range, load_command_name(o->command));
+    return EXIT_USAGE;
+}
+
+enum { VAL_HELP = 'h', VAL_CONFIG = 'c', VAL_FIRST_ROW = 256 };
+
+static void build(enum load_command command, struct option *out)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < load_option_count; i++) {
+        const struct load_option_row *row = &load_option_rows[i];
+
+        if (load_option_applies(row, command))
+            out[n++] = (struct option){row->name, row->type == LOAD_OPTION_FLAG ? no_argument : required_argument, NULL,
+                                       VAL_FIRST_ROW + (int)i};
+    }
+    out[n++] = (struct option){"help", no_argument, NULL, VAL_HELP};
+    out[n] = (struct option){0};
+}
+
+static bool take_options(int argc, char **argv, struct load_options *o, enum exitcode *code)
+{
+    struct option options[sizeof load_option_rows / sizeof *load_option_rows + 2];
+    int val;
+
+    build(o->command, options);
+    opterr = 0;
+    optind = 1;
+    while ((val = getopt_long(argc, argv, ":c:h", options, NULL)) != -1) {
+        const struct load_option_row *row = &load_option_rows[val >= VAL_FIRST_ROW ? val - VAL_FIRST_ROW : 0];
+
+        if (val == VAL_HELP) {
+            *code = help_command(o->command);
+            return false;
+        }
+        if (val == ':' || val == '?') {
+            *code = misuse(o, val == ':' ? "an option needs a value: " : "unknown option ", argv[optind - 1]);
+            return false;
+        }
+        if (val == VAL_CONFIG)
+            o->conf = optarg;
+        else if (!set(o, row, optarg)) {
+            *code = wrong_value(o, row, optarg);
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool take_words(int argc, char **argv, struct load_options *o, enum exitcode *code)
+{
+    for (int i = optind; i < argc; i++) {
+        bool taken = false;
+
+        if (o->command == LOAD_VERIFY)
+            taken = add_file(&o->ids, argv[i]);
+        else if (o->command == LOAD_FILL && i == optind)
+            taken = units_parse_i64(argv[i], 1, 100000000, &o->count);
+        if (!taken) {
+            *code = misuse(o, "unexpected argument ", argv[i]);
+            return false;
+        }
+    }
+    return true;
+}
+
+/* What no single option can say. */
+static bool complete(struct load_options *o, enum exitcode *code)
+{
+    const char *problem = NULL;
+
+    if (o->activity == 0)
+        problem = "--activity is missing";
+    else if (o->command == LOAD_FILL && o->count == 0)
+        problem = "how many messages? The count is missing";
+    else if (o->command == LOAD_RATE && (o->seconds == 0 || o->rate <= 0))
+        problem = "--seconds and --rate (a number) are needed";
+    else if (o->command == LOAD_VERIFY && o->ids.count == 0)
+        problem = "--ids is missing: what was accepted?";
+    if (problem)
+        *code = misuse(o, problem, "");
+    return !problem;
+}
+
+static enum load_command command_of(const char *word)
+{
+    int command = 0;
+
+    while (command < LOAD_COMMANDS && strcmp(word, load_command_rows[command].name) != 0)
+        command++;
+    return (enum load_command)command;
+}
+
+/* The first word says what is meant; everything behind it belongs to that command. */
+bool load_options_parse(int argc, char **argv, struct load_options *o, enum exitcode *code)
+{
+    const char *word = argc > 1 ? argv[1] : "";
+
+    *o = (struct load_options){.command = LOAD_COMMANDS};
+    set_defaults(o);
+    if (strcmp(word, "-h") == 0 || strcmp(word, "--help") == 0 || strcmp(word, "help") == 0) {
+        *code = help_top();
+        return false;
+    }
+    if (strcmp(word, "-V") == 0 || strcmp(word, "--version") == 0) {
+        *code = help_print("orderload " ORDERD_VERSION "\n");
+        return false;
+    }
+    o->command = command_of(word);
+    if (o->command == LOAD_COMMANDS) {
+        if (!word[0])
+            *code = misuse(o, "what to do? sale, fill, rate or verify", "");
+        else
+            *code = misuse(o, word[0] == '-' ? "unknown option " : "unknown command ", word);
+        return false;
+    }
+    return take_options(argc - 1, argv + 1, o, code) && take_words(argc - 1, argv + 1, o, code) && complete(o, code);
+}

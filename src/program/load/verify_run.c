@@ -1,0 +1,60 @@
+/* `orderload verify`. */
+#include "run.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "verify.h"
+#include "watch.h"
+
+static int64_t published(const struct book *book)
+{
+    return (int64_t)(book->accepted[BOOK_RESERVED] + book->accepted[BOOK_FILLED]);
+}
+
+static void verdict(struct run *run)
+{
+    struct report *r = &run->report;
+    struct strbuf broken = STRBUF_INIT, n = STRBUF_INIT;
+
+    report_number(&n, (double)published(&run->book), 0);
+    report_broken_sentences(r, &broken);
+    if (broken.len > 0)
+        snprintf(r->sentence, sizeof r->sentence, "BROKEN: %s.", broken.data);
+    else
+        snprintf(
+            r->sentence, sizeof r->sentence,
+            "Good: all %s orders of these files are in the database exactly once, as they were accepted; no unit was "
+            "sold twice, and none is lost.",
+            n.data);
+    strbuf_release(&broken);
+    strbuf_release(&n);
+}
+
+/* Rows that are still to come, where there is time; with --wait 0 it looks at once. */
+static void wait_for_rows(struct run *run)
+{
+    struct watch_goal goal = {.rows = published(&run->book), .wait_ms = run->o.wait_ms, .settle_ms = run->o.settle_ms};
+    struct watch_state last;
+    struct watch watch;
+
+    watch_open(&watch, run->conf, run->activity.id);
+    progress_begin(&run->progress, "waiting");
+    (void)watch_until(&watch, &goal, &run->progress, &last);
+    progress_end(&run->progress);
+    watch_close(&watch);
+}
+
+enum exitcode verify_run(struct run *run, struct error *err)
+{
+    if (!run_read_activity(run, err) || !run_open_ids(run, false, err))
+        return EXIT_CONFIG;
+    if (run->o.wait_ms > 0)
+        wait_for_rows(run);
+    report_fact(&run->report, "accepted", "accepted orders in these files",
+                (int64_t)run->book.accepted[BOOK_SILENT] + published(&run->book));
+    if (!verify(run->conf, &run->book, &run->report, run->o.wait_ms, err))
+        return EXIT_UNAVAILABLE;
+    verdict(run);
+    return report_good(&run->report) ? EXIT_OK : EXIT_FAILED;
+}

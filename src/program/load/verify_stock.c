@@ -1,0 +1,188 @@
+/* The Redis half: counters, reservations, what is gone and the buyers' marks of every shard. */
+#include "verify.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "orderd/stock.h"
+#include "orderd/units.h"
+
+#define PAGE 1000
+
+struct shard {
+    struct verify *v;
+    int number;
+    int64_t held_units, held_orders; /* as the list says */
+};
+
+static void compare(struct shard *s, uint32_t index, const struct stock_entry *held)
+{
+    struct verify *v = s->v;
+    const struct book_entry *e = &v->book->entries[index];
+    const struct {
+        const char *name;
+        int64_t accepted, held;
+    } members[] = {
+        {"user", e->user, held->user},
+        {"user_seq", e->user_seq, held->user_seq},
+        {"quantity", e->quantity, held->quantity},
+        {"amount", e->amount, held->amount},
+        {"epoch", e->epoch, held->epoch},
+        {"reserved_at", e->reserved_at, held->reserved_at},
+        {"shard", e->shard, s->number},
+    };
+
+    for (size_t i = 0; i < sizeof members / sizeof *members; i++) {
+        if (members[i].accepted == members[i].held)
+            continue;
+        v->held_wrong++;
+        report_example(v->report, REPORT_HELD_WRONG, "%s: %s is %" PRId64 ", accepted was %" PRId64,
+                       idset_text(&v->book->ids, index), members[i].name, members[i].held, members[i].accepted);
+        return;
+    }
+}
+
+/* Redis may show one twice. */
+static bool on_held(const struct stock_entry *held, void *data)
+{
+    struct shard *s = data;
+    struct verify *v = s->v;
+    uint32_t index = book_see(v->book, held->order_no);
+    struct book_entry *e = &v->book->entries[index];
+
+    if (e->seen & BOOK_HELD)
+        return true;
+    e->seen |= BOOK_HELD;
+    s->held_orders++;
+    s->held_units += held->quantity;
+    e->held_quantity = (int32_t)held->quantity;
+    if (!held->valid) {
+        v->held_wrong++;
+        report_example(v->report, REPORT_HELD_WRONG, "%s: cannot be read: \"%.*s\"", idset_text(&v->book->ids, index),
+                       (int)held->value.len, held->value.ptr);
+    } else if (e->how != BOOK_NOT_ACCEPTED) {
+        compare(s, index, held);
+    } else { /* its own words are all there is */
+        e->user = held->user;
+        e->user_seq = (uint16_t)held->user_seq;
+        v->stray++;
+        report_example(v->report, REPORT_STRAY, "%s of user %" PRId64 ", %" PRId64 " units, in shard %d",
+                       idset_text(&v->book->ids, index), held->user, held->quantity, s->number);
+    }
+    return true;
+}
+
+static bool on_gone(const struct stock_entry *gone, void *data)
+{
+    struct shard *s = data;
+    struct book_entry *e = &s->v->book->entries[book_see(s->v->book, gone->order_no)];
+
+    e->seen |= BOOK_GONE;
+    if (gone->gone == STOCK_GONE_SOLD)
+        e->seen |= BOOK_SOLD;
+    return true;
+}
+
+static void bad_mark(struct verify *v, struct slice field, struct slice value)
+{
+    v->bad_marks++;
+    report_example(v->report, REPORT_MARKS, "mark %.*s = %.*s belongs to no order that holds units", (int)field.len,
+                   field.ptr, (int)value.len, value.ptr);
+}
+
+/* "user:seq" = "order_no|quantity". A mark outlives its order where the buyer may not buy again. */
+static void on_mark(struct verify *v, struct slice field, struct slice value)
+{
+    const char *bar = memchr(value.ptr, '|', value.len);
+    struct slice order_no = {value.ptr, bar ? (size_t)(bar - value.ptr) : 0};
+    uint32_t index = order_no.len ? idset_find(&v->book->ids, order_no) : IDSET_NONE;
+    struct book_entry *e = index == IDSET_NONE ? NULL : &v->book->entries[index];
+    char mine[64];
+    unsigned may_have = BOOK_HELD | BOOK_SOLD | (v->activity.rebuy_after_release ? 0u : BOOK_GONE);
+
+    if (!e || !(e->seen & may_have)) {
+        bad_mark(v, field, value);
+        return;
+    }
+    snprintf(mine, sizeof mine, "%" PRId64 ":%u", e->user, e->user_seq);
+    if (slice_is(field, mine))
+        e->seen |= BOOK_MARK;
+    else if (e->how != BOOK_NOT_ACCEPTED || e->seen & BOOK_HELD)
+        bad_mark(v, field, value);
+}
+
+/* stock_walk knows the two hashes that are keyed by order; this one is keyed by buyer. */
+static bool walk_marks(struct shard *s, struct kv *kv, const char *key, struct error *err)
+{
+    char cursor[24] = "0", page[16];
+
+    snprintf(page, sizeof page, "%d", PAGE);
+    do {
+        const struct slice argv[] = {slice_of("HSCAN"), slice_of(key), slice_of(cursor), slice_of("COUNT"),
+                                     slice_of(page)};
+        struct kv_reply *reply = kv_command(kv, argv, sizeof argv / sizeof *argv, err);
+        const struct kv_reply *list = reply ? kv_reply_at(reply, 1) : NULL;
+        struct slice next;
+
+        if (!reply)
+            return false;
+        for (size_t i = 0; list && i + 1 < kv_reply_count(list); i += 2)
+            on_mark(s->v, kv_reply_text(kv_reply_at(list, i)), kv_reply_text(kv_reply_at(list, i + 1)));
+        next = kv_reply_text(kv_reply_at(reply, 0));
+        snprintf(cursor, sizeof cursor, "%.*s", (int)next.len, next.ptr);
+        kv_reply_free(&reply);
+    } while (strcmp(cursor, "0") != 0 && cursor[0]);
+    return true;
+}
+
+static void judge_counters(struct shard *s, const struct stock_audit *a)
+{
+    struct verify *v = s->v;
+
+    if (a->code != STOCK_AUDIT_PRESENT || !stock_audit_balances(a) || a->epoch != v->activity.epoch) {
+        v->unbalanced++;
+        report_example(v->report, REPORT_SHARDS,
+                       "shard %d: %s; epoch %" PRId64 ", cap %" PRId64 ", left %" PRId64 " + held %" PRId64
+                       " + sold %" PRId64 " + forfeited %" PRId64 " = %" PRId64,
+                       s->number, stock_code_name(STOCK_SCRIPT_AUDIT, a->code), a->epoch, a->cap, a->left, a->held,
+                       a->sold, a->forfeited, a->left + a->held + a->sold + a->forfeited);
+    }
+    if (a->held != s->held_units || a->held_orders != s->held_orders) {
+        v->ledger++;
+        report_example(v->report, REPORT_LEDGER,
+                       "shard %d: counts %" PRId64 " units held, its list has %" PRId64 " in %" PRId64 " orders",
+                       s->number, a->held, s->held_units, s->held_orders);
+    }
+    v->left += a->left;
+    v->forfeited += a->forfeited;
+    v->caps += a->cap;
+    v->reservations += s->held_orders;
+}
+
+static bool read_shard(struct verify *v, struct kv *kv, int number, struct error *err)
+{
+    struct shard s = {.v = v, .number = number};
+    struct stock_walk held = {v->activity.id, number, STOCK_KEY_HELD, PAGE, 0};
+    struct stock_walk gone = {v->activity.id, number, STOCK_KEY_GONE, PAGE, 0};
+    struct stock_audit audit;
+    struct stock_keys keys;
+
+    stock_keys_of(&keys, v->activity.id, number);
+    if (!stock_walk(kv, &held, on_held, &s, err) || !stock_walk(kv, &gone, on_gone, &s, err) ||
+        !walk_marks(&s, kv, keys.text[STOCK_KEY_BUYERS], err) || !stock_audit(kv, v->activity.id, number, &audit, err))
+        return false;
+    judge_counters(&s, &audit);
+    return true;
+}
+
+bool verify_read_stock(struct verify *v, struct error *err)
+{
+    struct kv *kv = kv_open(v->conf, "orderload-verify", err);
+    bool ok = kv != NULL;
+
+    for (int shard = 0; ok && shard < v->activity.shards; shard++)
+        ok = read_shard(v, kv, shard, err);
+    kv_close(&kv);
+    return ok || error_prefix(err, "reading stock");
+}
