@@ -141,11 +141,6 @@ void run_build_message(void *arg, const struct publish_item *item, struct publis
     trace(run, (ours ? 0u : (uint64_t)item->kind << 28) + item->number, out);
 }
 
-static double per_second(double count, int64_t elapsed_ms)
-{
-    return elapsed_ms > 0 ? count * 1000 / (double)elapsed_ms : 0;
-}
-
 void run_report_publisher(struct run *run, const struct publisher *publisher, int64_t elapsed_ms)
 {
     const struct publish_totals *t = publisher_totals(publisher);
@@ -158,8 +153,9 @@ void run_report_publisher(struct run *run, const struct publisher *publisher, in
             report_fact(r, publish_kind_name((enum publish_kind)kind), publish_kind_label((enum publish_kind)kind),
                         (int64_t)t->confirmed[kind]);
     }
-    report_measure(r, "published_per_second", "messages confirmed a second", per_second((double)all, elapsed_ms), 0,
-                   "/s");
+    if (elapsed_ms > 0)
+        report_measure(r, "published_per_second", "messages confirmed a second",
+                       (double)all * 1000 / (double)elapsed_ms, 0, "/s");
     report_measure(r, "confirm_p50_ms", "publish to confirm, half within",
                    (double)spread_quantile(&t->latency, 0.5) / 1000, 2, "ms");
     report_measure(r, "confirm_p99_ms", "publish to confirm, 99 % within",

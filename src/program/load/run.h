@@ -41,7 +41,7 @@ ORDERD_MUST_CHECK bool run_flush_ids(struct run *run, struct error *err);
 /* For publish_calls.build; arg is the struct run. */
 void run_build_message(void *arg, const struct publish_item *item, struct publish_message *out);
 
-/* What was published, as facts of the report. */
+/* What was published, as facts of the report; elapsed_ms > 0: and how many a second. */
 void run_report_publisher(struct run *run, const struct publisher *publisher, int64_t elapsed_ms);
 
 /* Whether SIGINT or SIGTERM came. */
