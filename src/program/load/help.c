@@ -99,10 +99,12 @@ enum exitcode help_top(void)
     for (int command = 0; command < LOAD_COMMANDS; command++)
         strbuf_add(&out, load_command_rows[command].examples, strcspn(load_command_rows[command].examples, "\n") + 1);
     strbuf_add_str(
-        &out, "\nServers and accounts come from the daemon's configuration file (-c FILE), secrets from the files it "
-              "names.\n"
-              "Progress goes to standard error: a bar on a terminal (NO_COLOR is respected), else a line every 5 s.\n"
-              "Exit status: 0 the verdict is good, 1 it is not, 64 wrong command line, 65 an ids file is damaged,\n"
-              "69 a server is away, 78 configuration, schema, topology or activity is not ready.\n");
+        &out,
+        "\nServers and accounts come from the daemon's configuration file (-c FILE), secrets from the files it "
+        "names.\n"
+        "Progress goes to standard error: a bar on a terminal (NO_COLOR is respected), else a line every 5 s.\n"
+        "Exit status: 0 the verdict is good, 1 it is not, 64 wrong command line, 65 the activity takes no such orders\n"
+        "or an ids file is damaged, 69 a server is away, 78 configuration, schema, topology or account is "
+        "wrong.\n");
     return print_and_release(&out);
 }

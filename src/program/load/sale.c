@@ -35,8 +35,8 @@ struct sale {
     double owed[PUBLISH_KINDS]; /* garbage that its share calls for */
     uint32_t made[PUBLISH_KINDS];
     int64_t accepted, accepted_units, silent;
-    bool at_once;                        /* which half of the duplicates is next */
-    int64_t begun_ms, sold_ms, ended_ms; /* buyers began, were all answered; all is published */
+    bool at_once;                                       /* which half of the duplicates is next */
+    int64_t begun_ms, served_ms, accepted_ms, ended_ms; /* began; last answer, last accepted; all is published */
 };
 
 static void later_add(struct later *l, uint32_t index)
@@ -92,6 +92,7 @@ static void on_accepted(void *arg, const struct order *order)
     uint32_t index = run_accept(s->run, order, silent ? BOOK_SILENT : BOOK_RESERVED);
 
     s->accepted++;
+    s->accepted_ms = clock_mono_ms();
     s->accepted_units += order->quantity;
     s->silent += silent;
     if (silent)
@@ -161,14 +162,14 @@ static int turn_ms(const struct sale *s)
 
 static bool sell(struct sale *s, struct error *err)
 {
-    s->begun_ms = s->sold_ms = clock_mono_ms();
+    s->begun_ms = s->served_ms = s->accepted_ms = clock_mono_ms();
     while (!all_done(s)) {
         if (run_interrupted())
             buyers_stop(s->buyers);
         if (publisher_queued(s->publisher) < BACKLOG)
             buyers_turn(s->buyers);
         if (!buyers_done(s->buyers))
-            s->sold_ms = clock_mono_ms();
+            s->served_ms = clock_mono_ms();
         publish_later(s);
         if (!run_flush_ids(s->run, err))
             return false;
@@ -198,11 +199,16 @@ static void report_answers(struct sale *s)
         report_fact(r, "unknown", "buyers whose answer is still unknown", (int64_t)buyers_unknown(s->buyers));
 }
 
+static double per_second(double count, int64_t ms)
+{
+    return ms > 0 ? count * 1000 / (double)ms : 0;
+}
+
 static void report_sale(struct sale *s)
 {
     const struct buyers_totals *t = buyers_totals(s->buyers);
     struct report *r = &s->run->report;
-    int64_t sold_ms = s->sold_ms - s->begun_ms, all_ms = (s->ended_ms ? s->ended_ms : clock_mono_ms()) - s->begun_ms;
+    int64_t all_ms = (s->ended_ms ? s->ended_ms : clock_mono_ms()) - s->begun_ms;
 
     report_fact(r, "buyers", "buyers who tried", t->begun);
     report_answers(s);
@@ -210,9 +216,9 @@ static void report_sale(struct sale *s)
     report_fact(r, "accepted_units", "units of accepted orders", s->accepted_units);
     report_measure(r, "seconds", "time it took", (double)all_ms / 1000, 2, "s");
     report_measure(r, "buyers_per_second", "buyers served a second",
-                   sold_ms > 0 ? (double)t->answered * 1000 / (double)sold_ms : 0, 0, "/s");
+                   per_second((double)t->answered, s->served_ms - s->begun_ms), 0, "/s");
     report_measure(r, "accepted_per_second", "orders accepted a second",
-                   sold_ms > 0 ? (double)s->accepted * 1000 / (double)sold_ms : 0, 0, "/s");
+                   per_second((double)s->accepted, s->accepted_ms - s->begun_ms), 0, "/s");
     report_measure(r, "deduct_p50_ms", "deduct round trip, half within",
                    (double)spread_quantile(&t->latency, 0.5) / 1000, 2, "ms");
     report_measure(r, "deduct_p99_ms", "deduct round trip, 99 % within",
