@@ -31,5 +31,6 @@ X(KV_DATA, PERMANENT, "kv_data")    /* WRONGTYPE, a script's own error, a reply 
 /* the rest */
 X(CONF_INVALID, PERMANENT, "conf_invalid")
 X(INPUT_INVALID, PERMANENT, "input_invalid")
+X(IO, OUTAGE, "io")                   /* a file cannot be written or read */
 X(REFUSED, PERMANENT, "refused")    /* a rule of ours forbids it: the sentence says which and what to do */
 X(INTERNAL, BUG, "internal")
