@@ -63,7 +63,7 @@ static bool parse(char *line, int64_t *activity, struct order *order, enum book_
         !number(words, USER_SEQ, 0, ORDER_USER_SEQ_MAX, &seq) ||
         !number(words, QUANTITY, 1, ORDER_QUANTITY_MAX, &quantity) ||
         !number(words, AMOUNT, 0, ORDER_AMOUNT_MAX, &order->amount) ||
-        !number(words, SHARD, 0, ORDER_SHARD_MAX, &shard) || !number(words, EPOCH, 1, INT32_MAX, &epoch) ||
+        !number(words, SHARD, 0, ORDER_SHARD_MAX, &shard) || !number(words, EPOCH, 1, ORDER_EPOCH_MAX, &epoch) ||
         !number(words, RESERVED_AT, ORDER_RESERVED_AT_MIN, ORDER_RESERVED_AT_MAX, &order->reserved_at))
         return false;
     memcpy(order->order_no, words[ORDER_NO], strlen(words[ORDER_NO]) + 1);

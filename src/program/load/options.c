@@ -32,7 +32,10 @@ const char *load_command_name(enum load_command command)
 
 bool load_option_applies(const struct load_option_row *row, enum load_command command)
 {
-    return strchr(row->commands, "SFRV"[command]) != NULL;
+    static const char letters[LOAD_COMMANDS] = {
+        [LOAD_SALE] = 'S', [LOAD_FILL] = 'F', [LOAD_RATE] = 'R', [LOAD_VERIFY] = 'V'};
+
+    return strchr(row->commands, letters[command]) != NULL;
 }
 
 /* Digits with at most one point in between; nothing else that strtod would take. */
@@ -130,6 +133,8 @@ static enum exitcode wrong_value(const struct load_options *o, const struct load
         snprintf(range, sizeof range, " from %lld to %lld", (long long)row->min, (long long)row->max);
     else if (row->type == LOAD_OPTION_PERCENT)
         snprintf(range, sizeof range, " from 0 to %lld", (long long)row->max);
+    else if (row->type == LOAD_OPTION_DURATION)
+        snprintf(range, sizeof range, " like \"500ms\", \"30s\" or \"5m\"");
     fprintf(stderr, "orderload: --%s cannot be \"%s\" (expected %s%s); see orderload %s --help\n", row->name, text,
             row->argument, range, load_command_name(o->command));
     return EXIT_USAGE;
