@@ -1,0 +1,103 @@
+#include "testing_ctl.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+struct program testing_ctl;
+const char *testing_ctl_file, *testing_ctl_schema;
+struct db *testing_ctl_db;
+
+static struct conf *conf;
+static char file[128], schema[64];
+
+static const char *or_env(const char *value, const char *name)
+{
+    return value ? value : testing_env(name);
+}
+
+void testing_ctl_configure(const struct testing_ctl_conf *other)
+{
+    static const struct testing_ctl_conf usual;
+    const struct testing_ctl_conf *c = other ? other : &usual;
+    FILE *f = fopen(file, "w");
+
+    ck_assert(f != NULL);
+    fprintf(f,
+            "broker: { host = \"%s\"; port = %s; user = \"%s\"; password_file = \"%s\"; vhost = \"%s\"; "
+            "queue_type = \"%s\"; };\n"
+            "mysql: { host = \"%s\"; port = %s; user = \"%s\"; password_file = \"%s\"; database = \"%s\"; };\n"
+            "redis: { host = \"%s\"; port = %s; };\n",
+            testing_env("ORDERD_MQ_HOST"), or_env(c->mq_port, "ORDERD_MQ_PORT"), or_env(c->mq_user, "ORDERD_MQ_USER"),
+            or_env(c->mq_password_file, "ORDERD_MQ_PASSWORD_FILE"), c->vhost ? c->vhost : "/",
+            c->queue_type ? c->queue_type : "quorum", testing_env("ORDERD_DB_HOST"),
+            or_env(c->db_port, "ORDERD_DB_PORT"), testing_env("ORDERD_DB_USER"),
+            or_env(c->db_password_file, "ORDERD_DB_PASSWORD_FILE"), c->schema ? c->schema : schema,
+            testing_env("ORDERD_KV_HOST"), or_env(c->kv_port, "ORDERD_KV_PORT"));
+    fclose(f);
+}
+
+static void connect_to(const char *database)
+{
+    struct error err;
+
+    db_close(&testing_ctl_db);
+    conf->mysql_database = database;
+    testing_ctl_db = db_open(conf, &err);
+    ck_assert_ok(testing_ctl_db != NULL, &err);
+}
+
+void testing_ctl_setup(void)
+{
+    db_library_init();
+    conf = testing_conf(NULL);
+    snprintf(schema, sizeof schema, "%s", testing_name("orderd_ctl"));
+    snprintf(file, sizeof file, "/tmp/%s.conf", schema);
+    testing_ctl_file = file;
+    testing_ctl_schema = schema;
+    connect_to(testing_env("ORDERD_DB_NAME"));
+    testing_ctl_run_sql("CREATE DATABASE %s CHARACTER SET utf8mb4", schema);
+    connect_to(schema);
+    testing_ctl_configure(NULL);
+}
+
+void testing_ctl_teardown(void)
+{
+    testing_ctl_run_sql("DROP DATABASE %s", schema);
+    db_close(&testing_ctl_db);
+    conf_destroy(&conf);
+    db_library_end();
+    unlink(file);
+}
+
+static void format(char *sql, size_t size, const char *fmt, va_list ap)
+{
+    ck_assert_int_lt(vsnprintf(sql, size, fmt, ap), (int)size);
+}
+
+void testing_ctl_run_sql(const char *fmt, ...)
+{
+    struct error err;
+    char sql[2048];
+    va_list ap;
+
+    va_start(ap, fmt);
+    format(sql, sizeof sql, fmt, ap);
+    va_end(ap);
+    ck_assert_ok(db_run(testing_ctl_db, slice_of(sql), &err), &err);
+}
+
+int64_t testing_ctl_number(const char *fmt, ...)
+{
+    struct error err;
+    char sql[2048];
+    int64_t n;
+    va_list ap;
+
+    va_start(ap, fmt);
+    format(sql, sizeof sql, fmt, ap);
+    va_end(ap);
+    ck_assert_ok(db_query_i64(testing_ctl_db, slice_of(sql), -1, &n, &err), &err);
+    return n;
+}
