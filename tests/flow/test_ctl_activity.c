@@ -633,7 +633,25 @@ END_TEST
 
 /* ---- show and list ---- */
 
-/* Three orders of which one has no row yet, one is paid; and one that was closed, its units not given back yet. */
+/* From held to sold, by hand. */
+static void settle(const char *order_no, int shard, const char *units, const char *minus_units)
+{
+    struct stock_keys keys;
+    const char *const fields[][2] = {{"sold", units}, {"held", minus_units}};
+
+    stock_keys_of(&keys, id, shard);
+    command("HDEL", keys.text[STOCK_KEY_HELD], order_no);
+    for (int i = 0; i < 2; i++) {
+        struct slice argv[] = {slice_of("HINCRBY"), slice_of(keys.text[STOCK_KEY_META]), slice_of(fields[i][0]),
+                               slice_of(fields[i][1])};
+        struct kv_reply *reply = kv_command(kv, argv, 4, &err);
+
+        ck_assert_ok(reply != NULL, &err);
+        kv_reply_free(&reply);
+    }
+}
+
+/* One live, one paid, one that has no row yet, and one that was closed, its units not given back yet. */
 static void sell(void)
 {
     deduct("o_live", 1, 1, 0);
@@ -643,6 +661,7 @@ static void sell(void)
     insert_order("o_live", 1, 1, 0);
     insert_order("o_paid", 2, 3, 1);
     insert_order("o_closed", 4, 1, 3);
+    settle("o_paid", 1, "3", "-3");
     testing_ctl_run_sql("UPDATE orders SET status='paid' WHERE order_no='o_paid';"
                         "UPDATE orders SET status='closed' WHERE order_no='o_closed';"
                         "UPDATE activity_stock SET available=available+1");
@@ -662,11 +681,12 @@ static void check_members(json_t *json)
     ck_assert_int_eq(member(json_object_get(orders, "closed"), "units"), 1);
     ck_assert_int_eq(member(json_object_get(orders, "rejected"), "orders"), 0);
     ck_assert_uint_eq(json_array_size(shards), SHARDS);
-    ck_assert_int_eq(member(json_array_get(shards, 1), "held"), 5);
-    ck_assert_int_eq(member(json_array_get(shards, 1), "held_orders"), 2);
+    ck_assert_int_eq(member(json_array_get(shards, 1), "held"), 2);
+    ck_assert_int_eq(member(json_array_get(shards, 1), "held_orders"), 1);
     ck_assert_int_eq(member(json_array_get(shards, 1), "left"), 246);
     ck_assert(json_is_true(json_object_get(json_array_get(shards, 1), "balanced")));
-    ck_assert_int_eq(member(balance, "held"), 7);
+    ck_assert_int_eq(member(balance, "held"), 4);
+    ck_assert_int_eq(member(balance, "sold"), 3);
     ck_assert_int_eq(member(balance, "live"), 4);
     ck_assert_int_eq(member(balance, "left"), TOTAL - 7);
     ck_assert_int_eq(member(balance, "held_without_live_order"), 3);
@@ -705,7 +725,7 @@ START_TEST(shown)
     json_decref(json);
     verdicts(true, true, true, true);
     CTL("activity", "show", id_text);
-    ck_assert_ptr_nonnull(strstr(testing_ctl.out, "  shard 1    251     246       5       0          0  adds up\n"));
+    ck_assert_ptr_nonnull(strstr(testing_ctl.out, "  shard 1    251     246       2       3          0  adds up\n"));
     ck_assert_ptr_nonnull(strstr(testing_ctl.out,
                                  "  yes  4 of 4 shards: cap = left + held + sold + forfeited\n"
                                  "  yes  1002 units in all shards, 1002 in the activity\n"
