@@ -71,6 +71,8 @@ void testing_ctl_teardown(void)
     unlink(file);
 }
 
+static void format(char *sql, size_t size, const char *fmt, va_list ap) ORDERD_PRINTF(3, 0);
+
 static void format(char *sql, size_t size, const char *fmt, va_list ap)
 {
     ck_assert_int_lt(vsnprintf(sql, size, fmt, ap), (int)size);
