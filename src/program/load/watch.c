@@ -52,7 +52,7 @@ static bool read_queues(struct watch *w, struct watch_state *state, struct error
     if (!broker_queue_depth(w->broker, w->conf->create_queue, &waiting, &consumers, err) ||
         !broker_queue_depth(w->broker, topology_name(TOPOLOGY_QUEUE_DEAD), &dead, &consumers, err)) {
         broker_close(&w->broker, false);
-        return false;
+        return err->code == ERROR_BROKER_SETUP ? error_prefix(err, "run `orderctl topology apply` first") : false;
     }
     state->waiting = waiting;
     state->dead = dead;
