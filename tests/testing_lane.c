@@ -31,7 +31,7 @@ const char *testing_schema(void)
     return schema;
 }
 
-static void format(char *out, size_t size, const char *fmt, va_list ap)
+ORDERD_PRINTF(3, 0) static void format(char *out, size_t size, const char *fmt, va_list ap)
 {
     ck_assert_int_lt(vsnprintf(out, size, fmt, ap), (int)size);
 }
