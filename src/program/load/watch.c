@@ -6,7 +6,6 @@
 #include "orderd/clock.h"
 #include "orderd/strbuf.h"
 #include "orderd/topology.h"
-#include "run.h"
 
 /* Between two looks at the least; counting many rows takes longer, and then the pauses do too. */
 #define LOOK_MS 100
@@ -103,7 +102,7 @@ bool watch_until(struct watch *w, const struct watch_goal *goal, struct progress
         if (!known || memcmp(&now, last, sizeof now) != 0)
             changed = now_ms;
         *last = now;
-        if (now_ms >= until || now_ms - changed >= goal->settle_ms || run_interrupted())
+        if (now_ms >= until || now_ms - changed >= goal->settle_ms)
             return false;
         show(progress, goal, &now, known, &err);
         clock_sleep_ms(took * 4 > LOOK_MS ? took * 4 : LOOK_MS);

@@ -35,8 +35,8 @@ struct watch_goal {
     int64_t wait_ms, settle_ms;
 };
 
-/* Until the goal is reached and nothing waits (true), or wait_ms are over, or nothing has changed for settle_ms, or an
- * interrupt came (false: the verification will tell what is missing). *last is the last state that was read. */
+/* Until the goal is reached and nothing waits (true), or wait_ms are over, or nothing has changed for settle_ms (false:
+ * the verification will tell what is missing). *last is the last state that was read. */
 bool watch_until(struct watch *watch, const struct watch_goal *goal, struct progress *progress,
                  struct watch_state *last);
 
