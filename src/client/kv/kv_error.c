@@ -29,6 +29,7 @@ static const struct {
     /* 7.0 says so where the account may run the script but not a command inside it. */
     {"ERR The user executing the script can't run this command", ERROR_KV_SETUP},
     {"ERR The user executing the script can't access", ERROR_KV_SETUP},
+    {"ERR ACL failure in script", ERROR_KV_SETUP}, /* Redis 8, Valkey 8 */
 };
 
 static bool starts_with(struct slice text, const char *words)

@@ -60,6 +60,8 @@ static void add_file(const struct conf_tree *tree, const char *file, struct strb
         strbuf_add_str(out, tree->path);
         return;
     }
+    while (strncmp(file, "./", 2) == 0)
+        file += 2;
     conf_file_beside(tree->path, file, out);
     if (access(out->data + start, F_OK) != 0) {
         strbuf_cut(out, start);
