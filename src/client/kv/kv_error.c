@@ -36,7 +36,7 @@ static bool starts_with(struct slice text, const char *words)
 {
     size_t len = strlen(words);
 
-    return text.len >= len && memcmp(text.ptr, words, len) == 0 && (text.len == len || strchr(" ,", text.ptr[len]));
+    return text.len >= len && memcmp(text.ptr, words, len) == 0 && (text.len == len || strchr(" ,:", text.ptr[len]));
 }
 
 bool kv_error_is(const redisReply *reply, const char *word)
