@@ -58,11 +58,12 @@ struct activity_cache;
 struct activity_cache *activity_cache_create(void);
 void activity_cache_destroy(struct activity_cache **cache);
 
-/* The activity, or NULL where it is not remembered or was read more than max_age_ms ago. Valid until the next
- * activity_cache_load. */
+/* The activity, or NULL where it is not remembered, was read more than max_age_ms ago, or was in review then (it may be
+ * approved at any moment). INT64_MAX: whatever is remembered. Valid until the next activity_cache_load. */
 const struct activity *activity_cache_find(struct activity_cache *cache, int64_t id, int64_t max_age_ms);
 
-/* Reads these activities afresh; those that do not exist are forgotten. Remembers a bounded number. */
+/* Reads these activities afresh; those that do not exist are forgotten. Remembers a bounded number, and always what was
+ * found since the last load: a batch finds, loads what it missed, and finds again. */
 ORDERD_MUST_CHECK bool activity_cache_load(struct activity_cache *cache, struct db *db, const int64_t *ids,
                                            size_t count, struct error *err);
 
