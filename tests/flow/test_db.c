@@ -92,6 +92,46 @@ static void teardown(void)
 
 /* ---- opening ---- */
 
+static void set_globals(const char *settings)
+{
+    char command[1000];
+
+    snprintf(command, sizeof command, "%s -e \"SET GLOBAL %s\"", testing_env("ORDERD_MARIADB"), settings);
+    ck_assert_int_eq(system(command), 0);
+}
+
+/* Read in a session of ours under the worst defaults a server can have. */
+static int64_t under_bad_defaults(const char *sql)
+{
+    int64_t n;
+    struct db *before = db;
+
+    db = connect_again();
+    n = number(sql);
+    db_close(&db);
+    db = before;
+    return n;
+}
+
+START_TEST(bad_defaults_of_the_server_do_not_count)
+{
+    int64_t limit, completion, unique, rows;
+
+    set_globals("sql_select_limit=1, GLOBAL completion_type=1, GLOBAL unique_checks=0, GLOBAL sql_mode='', GLOBAL "
+                "autocommit=0");
+    limit = under_bad_defaults("SELECT @@sql_select_limit>1000000");
+    completion = under_bad_defaults("SELECT @@completion_type='NO_CHAIN'");
+    unique = under_bad_defaults("SELECT @@unique_checks");
+    rows = under_bad_defaults("SELECT @@autocommit=1 AND @@sql_mode LIKE '%STRICT_ALL_TABLES%'");
+    set_globals("sql_select_limit=DEFAULT, GLOBAL completion_type=DEFAULT, GLOBAL unique_checks=DEFAULT, GLOBAL "
+                "sql_mode=DEFAULT, GLOBAL autocommit=DEFAULT");
+    ck_assert_int_eq(limit, 1);
+    ck_assert_int_eq(completion, 1);
+    ck_assert_int_eq(unique, 1);
+    ck_assert_int_eq(rows, 1);
+}
+END_TEST
+
 START_TEST(session)
 {
     bool mariadb = db_vendor(db) == DB_MARIADB;
@@ -623,6 +663,7 @@ int main(void)
     tcase_add_checked_fixture(t, setup, teardown);
     tcase_set_timeout(t, 30);
     tcase_add_test(t, session);
+    tcase_add_test(t, bad_defaults_of_the_server_do_not_count);
     tcase_add_test(t, cannot_open);
     tcase_add_test(t, opens_by_socket);
     tcase_add_test(t, several_statements);

@@ -52,6 +52,8 @@ static void note_server(struct db *db)
         db->version = (int)(major * 10000 + minor * 100 + patch);
 }
 
+/* Whatever global setting would change what our statements mean: a limit that cuts answers short, a COMMIT that begins
+ * another transaction or hangs up, unique keys that are not looked at. */
 static bool set_session(struct db *db, const struct conf *conf, struct error *err)
 {
     char sql[512];
@@ -59,7 +61,8 @@ static bool set_session(struct db *db, const struct conf *conf, struct error *er
     snprintf(sql, sizeof sql,
              "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED;"
              "SET SESSION sql_mode='STRICT_ALL_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION',"
-             "time_zone='+00:00',autocommit=1,innodb_lock_wait_timeout=%d",
+             "time_zone='+00:00',autocommit=1,completion_type=0,unique_checks=1,"
+             "sql_select_limit=18446744073709551615,innodb_lock_wait_timeout=%d",
              (int)(conf->mysql_lock_wait_timeout / 1000));
     return db_run(db, slice_of(sql), err);
 }
