@@ -68,6 +68,13 @@ static const struct {
     ONLY_MYSQL(3819, CHECK),
     BOTH(1690, CHECK),
     BOTH(1048, DATA),
+    BOTH(1364, SETUP), /* somebody's new column without a default: no order's fault */
+    BOTH(1036, READ_ONLY),
+    BOTH(1874, READ_ONLY),
+    BOTH(1135, AWAY),
+    BOTH(1598, RESOURCE),
+    BOTH(1812, SETUP),
+    ONLY_MARIADB(1932, SETUP),
     BOTH(1153, DATA),
     BOTH(1264, DATA),
     BOTH(1300, DATA),

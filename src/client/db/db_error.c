@@ -37,7 +37,10 @@ static const struct {
     {2012, ANY, ERROR_DB_AWAY},
     {2026, ANY, ERROR_DB_SETUP},
     {1040, ANY, ERROR_DB_AWAY},
+    {1043, ANY, ERROR_DB_AWAY},
     {1129, ANY, ERROR_DB_AWAY},
+    {1135, ANY, ERROR_DB_AWAY}, /* no thread left for a connection */
+    {1184, ANY, ERROR_DB_AWAY},
     {1203, ANY, ERROR_DB_AWAY},
     {1226, ANY, ERROR_DB_AWAY},
     {1218, ANY, ERROR_DB_AWAY},
@@ -53,6 +56,9 @@ static const struct {
     /* Not the primary (1290 has other meanings: see below). */
     {1792, ANY, ERROR_DB_READ_ONLY},
     {1836, ANY, ERROR_DB_READ_ONLY},
+    {1036, ANY, ERROR_DB_READ_ONLY}, /* innodb_read_only, innodb_force_recovery */
+    {1874, ANY, ERROR_DB_READ_ONLY},
+    {1881, MYSQLV, ERROR_DB_READ_ONLY},
     {3100, MYSQLV, ERROR_DB_RESOURCE},
     /* The server is short of something. */
     {1021, ANY, ERROR_DB_RESOURCE},
@@ -61,7 +67,9 @@ static const struct {
     {1041, ANY, ERROR_DB_RESOURCE},
     {1026, ANY, ERROR_DB_RESOURCE},
     {1114, ANY, ERROR_DB_RESOURCE},
+    {1038, ANY, ERROR_DB_RESOURCE},
     {1206, ANY, ERROR_DB_RESOURCE},
+    {1598, ANY, ERROR_DB_RESOURCE}, /* the binary log cannot be written */
     {1637, ANY, ERROR_DB_RESOURCE},
     {1969, MARIADB, ERROR_DB_RESOURCE},
     {3024, MYSQLV, ERROR_DB_RESOURCE},
@@ -78,7 +86,6 @@ static const struct {
     {1265, ANY, ERROR_DB_DATA},
     {1292, ANY, ERROR_DB_DATA},
     {1300, ANY, ERROR_DB_DATA}, /* not in the column's character set */
-    {1364, ANY, ERROR_DB_DATA},
     {1366, ANY, ERROR_DB_DATA},
     {1367, ANY, ERROR_DB_DATA},
     {1406, ANY, ERROR_DB_DATA},
@@ -94,6 +101,12 @@ static const struct {
     {1049, ANY, ERROR_DB_SETUP},
     {1054, ANY, ERROR_DB_SETUP},
     {1064, ANY, ERROR_DB_SETUP},
+    {1016, ANY, ERROR_DB_SETUP}, /* this and the five below: the table's file is missing or damaged */
+    {1033, ANY, ERROR_DB_SETUP},
+    {1034, ANY, ERROR_DB_SETUP},
+    {1194, ANY, ERROR_DB_SETUP},
+    {1812, ANY, ERROR_DB_SETUP},
+    {1932, MARIADB, ERROR_DB_SETUP},
     {1103, ANY, ERROR_DB_SETUP},
     {1109, ANY, ERROR_DB_SETUP},
     {1130, ANY, ERROR_DB_SETUP},
@@ -105,6 +118,7 @@ static const struct {
     {1227, ANY, ERROR_DB_SETUP},
     {1231, ANY, ERROR_DB_SETUP},
     {1305, ANY, ERROR_DB_SETUP},
+    {1364, ANY, ERROR_DB_SETUP}, /* a column that we do not know, without a default: every order would say so */
     {1370, ANY, ERROR_DB_SETUP},
     {1665, ANY, ERROR_DB_SETUP},
     {1698, ANY, ERROR_DB_SETUP},
