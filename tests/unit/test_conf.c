@@ -306,6 +306,7 @@ START_TEST(secrets)
     ck_assert_int_eq(mkdir("credentials", 0700), 0);
     write_file("credentials/db.pass", "from-credentials\n");
     write_file("db.pass", "beside\n");
+    write_file("credentials/kv.pass", "\n"); /* counts as none */
     write_file("kv.pass", "no newline, \"quoted\"");
     write_file("windows.pass", "carriage\r\n");
     setenv("CREDENTIALS_DIRECTORY", "credentials", 1);

@@ -7,30 +7,38 @@
 #include "conf_file.h"
 #include "conf_value.h"
 
-/* Reads the first of the two places that has such a file; the path that counts, tried last, is left in *path. */
-static int read_secret(const struct conf *conf, const char *name, size_t limit, struct strbuf *path, struct strbuf *out)
-{
-    const char *credentials = getenv("CREDENTIALS_DIRECTORY");
-    int failure = ENOENT;
-
-    if (name[0] != '/' && credentials && credentials[0]) {
-        strbuf_addf(path, "%s/%s", credentials, name);
-        failure = conf_file_read(path->data, limit, out);
-    }
-    if (failure == ENOENT) {
-        strbuf_reset(path);
-        conf_file_beside(conf->path ? conf->path : "", name, path);
-        failure = conf_file_read(path->data, limit, out);
-    }
-    return failure;
-}
-
 static void strip_newline(struct strbuf *content)
 {
     if (content->len && content->data[content->len - 1] == '\n')
         strbuf_cut(content, content->len - 1);
     if (content->len && content->data[content->len - 1] == '\r')
         strbuf_cut(content, content->len - 1);
+}
+
+/* Returns an errno, or 0. */
+static int read_line(const char *path, size_t limit, struct strbuf *out)
+{
+    int failure = conf_file_read(path, limit, out);
+
+    strip_newline(out);
+    return failure;
+}
+
+/* Reads the first of the two places that has such a file; the path that counts, tried last, is left in *path. An empty
+ * credential counts as none: the unit has one where the administrator has none. */
+static int read_secret(const struct conf *conf, const char *name, size_t limit, struct strbuf *path, struct strbuf *out)
+{
+    const char *credentials = getenv("CREDENTIALS_DIRECTORY");
+
+    if (name[0] != '/' && credentials && credentials[0]) {
+        strbuf_addf(path, "%s/%s", credentials, name);
+        int failure = read_line(path->data, limit, out);
+        if (failure ? failure != ENOENT : out->len > 0)
+            return failure;
+        strbuf_reset(path);
+    }
+    conf_file_beside(conf->path ? conf->path : "", name, path);
+    return read_line(path->data, limit, out);
 }
 
 static bool check_content(const struct conf_key *key, const char *path, const struct strbuf *content, struct error *err)
@@ -54,7 +62,6 @@ static bool load(struct conf *conf, size_t i, const char *name, struct error *er
     int failure = read_secret(conf, name, (size_t)key->max + 2, &path, &content);
     bool ok;
 
-    strip_newline(&content);
     if (failure == EFBIG)
         ok = conf_value_bad(key, err, "secret file \"%s\" is too long", path.data);
     else if (failure)
