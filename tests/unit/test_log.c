@@ -223,24 +223,46 @@ static void next_second(void)
     testing_wait(testing_now_ms() / 1000 > second, 2000, "a second to pass");
 }
 
-/* LANE_PAUSED is 1 per second; each test process starts with a clean count. */
+/* NOT_READY is 1 per second; each test process starts with a clean count. */
 START_TEST(rate)
 {
     char *text;
 
     next_second();
     for (int i = 0; i < 30; i++)
-        log_event(LOG_EVENT_LANE_PAUSED, LOG_INT("n", i));
+        log_event(LOG_EVENT_NOT_READY, LOG_INT("n", i));
     next_second();
-    log_event(LOG_EVENT_LANE_PAUSED, LOG_INT("n", 30));
+    log_event(LOG_EVENT_NOT_READY, LOG_INT("n", 30));
     next_second();
-    log_event(LOG_EVENT_LANE_PAUSED, LOG_INT("n", 31));
+    log_event(LOG_EVENT_NOT_READY, LOG_INT("n", 31));
     text = written();
     ck_assert_msg(lines_in(text) == 3, "%s", text);
     ck_assert_msg(strstr(text, "n=0 msg=") != NULL, "%s", text);
     ck_assert_msg(strstr(text, "n=30 suppressed=29 msg=") != NULL, "%s", text);
     ck_assert_msg(strstr(text, "n=31 msg=") != NULL, "%s", text);
-    ck_assert_uint_eq(log_count(LOG_EVENT_LANE_PAUSED), 32);
+    ck_assert_uint_eq(log_count(LOG_EVENT_NOT_READY), 32);
+    free(text);
+}
+END_TEST
+
+/* LANE_HOLDING is 1 in 5 seconds: an outage does not fill the journal. */
+START_TEST(slow_rate)
+{
+    int64_t window = testing_now_ms() / 5000;
+    char *text;
+
+    testing_wait(testing_now_ms() / 5000 > window, 6000, "a window to begin");
+    for (int i = 0; i < 3; i++) {
+        log_event(LOG_EVENT_LANE_HOLDING, LOG_INT("n", i));
+        next_second();
+    }
+    window = testing_now_ms() / 5000;
+    testing_wait(testing_now_ms() / 5000 > window, 6000, "the window to end");
+    log_event(LOG_EVENT_LANE_HOLDING, LOG_INT("n", 3));
+    text = written();
+    ck_assert_msg(lines_in(text) == 2, "%s", text);
+    ck_assert_msg(strstr(text, "n=0 msg=") != NULL, "%s", text);
+    ck_assert_msg(strstr(text, "n=3 suppressed=2 msg=") != NULL, "%s", text);
     free(text);
 }
 END_TEST
@@ -359,6 +381,7 @@ int main(void)
     tcase_add_loop_test(c, journal, 0, sizeof journals / sizeof *journals);
     tcase_add_loop_test(c, levels, CONF_LOG_LEVEL_ERROR, CONF_LOG_LEVEL_DEBUG + 1);
     tcase_add_test(c, rate);
+    tcase_add_test(c, slow_rate);
     tcase_add_test(c, unlimited);
     tcase_add_test(c, long_text_is_cut);
     tcase_add_test(c, threads_do_not_mix_lines);

@@ -1,39 +1,40 @@
 /* Every event the programs log: X(EVENT, LEVEL, per_second, "name", "sentence").
  *
  * per_second: lines of this event written per second (per process) before the rest of that second is only counted; the
- * next line carries suppressed=N. 0: never limited. No guard: included once per use. */
+ * next line carries suppressed=N. -S: one line in S seconds, for what goes on as long as an outage does. 0: never
+ * limited. No guard: included once per use. */
 
 /* process */
 X(STARTED, INFO, 0, "started", "process is up")
 X(READY, INFO, 0, "ready", "all lanes consume")
-X(NOT_READY, WARNING, 1, "not_ready", "a lane cannot do its job")
+X(NOT_READY, WARNING, 1, "not_ready", "not all lanes consume; the lines before say why")
 X(STOPPING, INFO, 0, "stopping", "no new work is taken; what is in hand is finished")
 X(STOPPED, INFO, 0, "stopped", "process ends")
 X(STOP_FORCED, WARNING, 0, "stop_forced", "ends at once; unfinished deliveries go back to the broker")
 X(RELOADED, INFO, 0, "reloaded", "configuration was reloaded")
-X(RELOAD_REFUSED, ERROR, 0, "reload_refused", "configuration has an error; the old one stays in force")
-X(SETUP_REFUSED, ERROR, 0, "setup_refused", "schema, topology or an account is wrong; a restart will not help")
+X(RELOAD_REFUSED, ERROR, 0, "reload_refused", "configuration has an error; the one in force stays")
+X(SETUP_REFUSED, ERROR, 0, "setup_refused", "schema, topology or an account is wrong; mend it, then start again")
 X(RATE, INFO, 0, "rate", "what was done in the last second")
 
 /* connections */
 X(BROKER_UP, INFO, 5, "broker_up", "connected to the broker")
-X(BROKER_DOWN, WARNING, 5, "broker_down", "broker connection lost or refused; connecting again")
+X(BROKER_DOWN, WARNING, -5, "broker_down", "broker connection lost or refused; connecting again")
 X(BROKER_BLOCKED, WARNING, 5, "broker_blocked", "broker takes no publishes (memory or disk alarm)")
 X(BROKER_UNBLOCKED, INFO, 5, "broker_unblocked", "broker takes publishes again")
 X(BROKER_CANCELLED, WARNING, 5, "broker_cancelled", "broker cancelled our consumer; subscribing again")
 X(BROKER_STUCK, ERROR, 5, "broker_stuck", "a call into the broker's library took too long; its socket was shut down")
 X(BROKER_WARNING, WARNING, 5, "broker_warning", "the broker is usable but not as it should be")
 X(DB_UP, INFO, 5, "db_up", "connected to the database")
-X(DB_DOWN, WARNING, 5, "db_down", "database is away; the work in hand waits, no order is harmed")
+X(DB_DOWN, WARNING, -5, "db_down", "database is away; the work in hand waits, no order is harmed")
 X(DB_WARNING, WARNING, 5, "db_warning", "the database is usable but not as it should be")
 
 /* create lane */
 X(ORDER_CREATED, DEBUG, 0, "order_created", "order is durable")
 X(ORDER_DUPLICATE, DEBUG, 0, "order_duplicate", "the same order was already durable")
-X(ORDER_FAILED, WARNING, 200, "order_failed", "order or message cannot become an order")
+X(ORDER_FAILED, WARNING, 200, "order_failed", "message cannot become an order; it goes to the dead letters")
 X(BATCH_RETRIED, INFO, 5, "batch_retried", "transaction met a conflict and was run again")
 X(BATCH_SPLIT, INFO, 5, "batch_split", "batch was halved to find the order at fault")
-X(LANE_PAUSED, ERROR, 1, "lane_paused", "lane stopped consuming; an operator must act")
-X(LANE_HOLDING, WARNING, 1, "lane_holding", "lane holds its batch and waits for a server")
+X(LANE_PAUSED, ERROR, -5, "lane_paused", "lane stopped consuming until this is mended; no order is harmed")
+X(LANE_HOLDING, WARNING, -5, "lane_holding", "lane holds its batch and waits for a server")
 X(LANE_RETURNED, WARNING, 1, "lane_returned", "lane gave its deliveries back to the broker and waits")
 X(LANE_RESUMED, INFO, 1, "lane_resumed", "lane goes on")

@@ -14,7 +14,7 @@
 
 static const struct {
     int level; /* CONF_LOG_LEVEL_ */
-    unsigned per_second;
+    int per_second;
     const char *name, *sentence;
 } events[] = {
 #define X(event, level, per_second, name, sentence) {CONF_LOG_LEVEL_##level, per_second, name, sentence},
@@ -45,8 +45,8 @@ static _Thread_local const char *thread_name = "main";
 static struct {
     pthread_mutex_t lock; /* guards the rest, and makes lines of any length whole: a pipe keeps only 4 KiB together */
     struct {
-        int64_t second;
-        unsigned written; /* in that second */
+        int64_t window;
+        int written; /* in that window */
         uint64_t suppressed;
     } rates[LOG_EVENT_COUNT];
 } out = {.lock = PTHREAD_MUTEX_INITIALIZER};
@@ -80,15 +80,16 @@ static bool wants_prefix(void)
 /* With the lock: whether the event may have a line now, and if so how many it could not have before. */
 static bool pass_rate(enum log_event event, uint64_t *suppressed)
 {
-    int64_t second = clock_mono_ms() / 1000;
+    int limit = events[event].per_second, seconds = limit < 0 ? -limit : 1, lines = limit < 0 ? 1 : limit;
+    int64_t window = clock_mono_ms() / (1000 * seconds);
 
-    if (events[event].per_second == 0)
+    if (limit == 0)
         return true;
-    if (out.rates[event].second != second) {
-        out.rates[event].second = second;
+    if (out.rates[event].window != window) {
+        out.rates[event].window = window;
         out.rates[event].written = 0;
     }
-    if (out.rates[event].written == events[event].per_second) {
+    if (out.rates[event].written == lines) {
         out.rates[event].suppressed++;
         return false;
     }

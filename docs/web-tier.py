@@ -1,0 +1,131 @@
+#!/usr/bin/python3
+"""The whole of a web tier's duty towards orderd, as a program that buys for the users it is told.
+
+Packages on Debian: python3-redis python3-amqp. Read docs/web-tier.md beside it; in a service of yours, buy() is what
+a request calls, with connections of its own thread.
+
+  web-tier.py --lua deduct.lua --redis HOST:PORT --broker HOST:PORT --user NAME --password-file FILE
+              --activity ID --sku ID --price MINOR [--epoch N] [--shards N] [--quantity N] [--wait S] BUYER...
+
+One line for each buyer: BUYER ORDER_NO OUTCOME. Exit code 0, or 75 where an accepted order could not be queued in time.
+"""
+import argparse
+import json
+import secrets
+import sys
+import time
+import zlib
+
+import amqp
+import redis
+
+SOLD_OUT = {0: "sold_out", -1: "no_such_shard", -2: "over_limit", -3: "order_is_done_with", -4: "not_for_sale_now",
+            -5: "order_no_is_taken", -8: "shard_is_damaged", -9: "bad_argument"}
+
+
+def new_order_no():
+    """Ordered by time, so that the index grows at its end; given before the deduct and never changed again."""
+    return "%012x%014x" % (time.time_ns() // 1_000_000, secrets.randbits(56))
+
+
+def repeat(action, errors, give_up_at):
+    """Both things that are done here are safe to repeat, so an answer that did not come is asked for again."""
+    wait = 0.05
+    while True:
+        try:
+            return action()
+        except errors:
+            if time.monotonic() + wait > give_up_at:
+                raise
+            time.sleep(wait)
+            wait = min(2 * wait, 2)
+
+
+class WebTier:
+    def __init__(self, options):
+        self.options = options
+        host, port = options.redis.rsplit(":", 1)
+        self.redis = redis.Redis(host, int(port), socket_timeout=3)
+        with open(options.lua, encoding="utf-8") as lua:
+            self.deduct = self.redis.register_script(lua.read())  # EVALSHA, and EVAL where Redis has lost it
+        self.channel = None
+
+    def buy(self, user, order_no):
+        give_up_at = time.monotonic() + self.options.wait
+        order = self.reserve(user, order_no, give_up_at)
+        if isinstance(order, str):
+            return order
+        # From here on the buyer has a unit. A service keeps `order` until the broker has confirmed it.
+        repeat(lambda: self.publish(order), (OSError, amqp.AMQPError), give_up_at)
+        return "accepted"
+
+    def reserve(self, user, order_no, give_up_at):
+        """The order message, or why there is none."""
+        o = self.options
+        shard = zlib.crc32(b"%d" % user) % o.shards
+        keys = ["sk:{%d:%d}:%s" % (o.activity, shard, name) for name in ("stock", "held", "gone", "buyers", "meta")]
+        amount = o.price * o.quantity
+        code, user_seq, _left, reserved_at, _note = repeat(
+            lambda: self.deduct(keys, [order_no, user, o.quantity, amount, o.epoch]),
+            (redis.ConnectionError, redis.TimeoutError), give_up_at)
+        if code not in (1, 2):
+            return SOLD_OUT.get(code, "code_%d" % code)
+        return {"v": 1, "order_no": order_no, "activity_id": o.activity, "user_id": user, "user_seq": user_seq,
+                "sku_id": o.sku, "quantity": o.quantity, "amount": amount, "shard": shard, "epoch": o.epoch,
+                "reserved_at": reserved_at}
+
+    def publish(self, order):
+        """Returns when the broker has the message on disk; raises when that is not known."""
+        try:
+            message = amqp.Message(json.dumps(order), content_type="application/json", delivery_mode=2,
+                                   message_id=order["order_no"])
+            channel = self.open_channel()
+            channel.basic_publish(message, "order", "order.create", mandatory=True, timeout=5, confirm_timeout=5)
+        except BaseException:
+            self.close_channel()  # what it still may answer belongs to an older attempt
+            raise
+
+    def open_channel(self):
+        if self.channel is None:
+            o = self.options
+            with open(o.password_file, encoding="utf-8") as file:
+                password = file.readline().rstrip("\n")
+            # With confirm_publish, basic_publish waits for the confirm and raises on a nack. A message that no queue
+            # takes comes back (mandatory) before its confirm, and raises too.
+            connection = amqp.Connection(o.broker, o.user, password, connect_timeout=3, confirm_publish=True)
+            connection.connect()
+            self.channel = connection.channel()
+        return self.channel
+
+    def close_channel(self):
+        channel, self.channel = self.channel, None
+        try:
+            channel.connection.collect()
+        except Exception:  # it is gone either way
+            pass
+
+
+def main():
+    parser = argparse.ArgumentParser(description="Buys from an activity of orderd, as a web tier does.")
+    for name in ("lua", "redis", "broker", "user", "password-file"):
+        parser.add_argument("--" + name, required=True)
+    for name in ("activity", "sku", "price"):
+        parser.add_argument("--" + name, type=int, required=True)
+    for name in ("epoch", "shards", "quantity"):
+        parser.add_argument("--" + name, type=int, default=1)
+    parser.add_argument("--wait", type=float, default=60, help="seconds to go on trying while a server is away")
+    parser.add_argument("buyers", type=int, nargs="+", metavar="BUYER")
+    options = parser.parse_args()
+    tier, code = WebTier(options), 0
+    for user in options.buyers:
+        order_no = new_order_no()
+        try:
+            outcome = tier.buy(user, order_no)
+        except (OSError, amqp.AMQPError, redis.RedisError) as error:
+            outcome, code = "unknown: %s" % error, 75
+        print(user, order_no, outcome, flush=True)
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main())
