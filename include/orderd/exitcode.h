@@ -10,6 +10,7 @@ enum exitcode {
     EXIT_BAD_DATA = 65,    /* input was read and is wrong */
     EXIT_UNAVAILABLE = 69, /* a server is away */
     EXIT_INTERNAL = 70,    /* our own mistake */
+    EXIT_IO = 74,          /* a file or standard output cannot be read or written */
     EXIT_TEMPORARY = 75,   /* try again later; nothing is lost */
     EXIT_NO_PERMISSION = 77,
     EXIT_CONFIG = 78, /* configuration, schema or topology is wrong; a restart will not help */

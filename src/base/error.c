@@ -78,6 +78,8 @@ enum exitcode exitcode_of(const struct error *err)
 {
     if (err->code == ERROR_CONF_INVALID)
         return EXIT_CONFIG;
+    if (err->code == ERROR_IO)
+        return EXIT_IO;
     switch (error_class_of(err)) {
     case ERROR_CLASS_NONE:
         return EXIT_OK;

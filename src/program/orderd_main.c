@@ -29,7 +29,7 @@ static const char usage[] =
     "\n"
     "Signals: TERM or INT finishes the work in hand and ends (twice: at once), HUP reloads.\n"
     "Exit status: 0 stopped as told, 64 wrong command line, 75 stopped before all was finished (nothing is\n"
-    "lost), 78 configuration, schema or topology is wrong.\n"
+    "lost), 74 output cannot be written, 78 configuration, account, schema or topology is wrong.\n"
     "\n"
     "Before the first start: orderctl migrate up; orderctl topology apply\n";
 
@@ -58,7 +58,7 @@ static enum exitcode print(const char *text, size_t len)
     if (fwrite(text, 1, len, stdout) == len && fflush(stdout) == 0)
         return EXIT_OK;
     fprintf(stderr, "orderd: cannot write to standard output\n");
-    return EXIT_UNAVAILABLE;
+    return EXIT_IO;
 }
 
 static enum exitcode print_defaults(void)
@@ -76,6 +76,16 @@ static enum exitcode misuse(const char *problem, const char *what)
 {
     fprintf(stderr, "orderd: %s%s; see orderd --help\n", problem, what);
     return EXIT_USAGE;
+}
+
+/* word is the one that getopt has in hand: in "-tx" and in "-t=1" it is not done with it yet. */
+static enum exitcode unknown_option(const char *word)
+{
+    const char letter[] = {'-', (char)optopt, '\0'};
+
+    if (strncmp(word, "--", 2) != 0)
+        return misuse("unknown option ", letter);
+    return misuse(optopt ? "this option takes no value: " : "unknown option ", word);
 }
 
 static bool instance_valid(const char *name)
@@ -117,7 +127,7 @@ static bool parse(int argc, char **argv, struct options *o, enum exitcode *code)
             *code = misuse("an option needs a value: ", argv[optind - 1]);
             return true;
         default:
-            *code = misuse("unknown option ", argv[optind - 1]);
+            *code = unknown_option(argv[optind - 1]);
             return true;
         }
     }
@@ -152,7 +162,7 @@ int main(int argc, char **argv)
         return (int)code;
     conf = conf_load(o.conf, &err);
     if (!conf) {
-        fprintf(stderr, "%s\n", err.text);
+        fprintf(stderr, "orderd: %s\n", err.text);
         return (int)exitcode_of(&err);
     }
     log_set_identity("orderd", o.instance);

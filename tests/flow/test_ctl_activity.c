@@ -379,12 +379,12 @@ START_TEST(preheated)
     ck_assert(!there().preheated);
 
     CTL("activity", "preheat", id_text);
-    said(EXIT_OK, "orderctl: all 4 shards of activity %s are on sale and verified\n", id_text);
+    said(EXIT_OK, "orderctl: the stock of activity %s is in Redis and was read back; shards: 4\n", id_text);
     ck_assert_ptr_nonnull(strstr(testing_ctl.out, "    3  250   250  created\n"));
     on_sale();
     first = there().preheated_at;
     CTL("activity", "preheat", id_text, "--json");
-    said(EXIT_OK, "orderctl: all 4 shards of activity %s are on sale and verified\n", id_text);
+    said(EXIT_OK, "orderctl: the stock of activity %s is in Redis and was read back; shards: 4\n", id_text);
     ck_assert_ptr_nonnull(
         strstr(testing_ctl.out, "\"shard\":3,\"state\":\"present\",\"cap\":250,\"left\":250,\"epoch\":1,"));
     on_sale();
@@ -540,7 +540,7 @@ START_TEST(resumed)
     CTL("activity", "preheat", id_text, "--dry-run");
     ck_assert_ptr_nonnull(strstr(testing_ctl.out, "    0  251   249  present\n"));
     CTL("activity", "preheat", id_text);
-    said(EXIT_OK, "orderctl: all 4 shards of activity %s are on sale and verified\n", id_text);
+    said(EXIT_OK, "orderctl: the stock of activity %s is in Redis and was read back; shards: 4\n", id_text);
     ck_assert_ptr_nonnull(strstr(testing_ctl.out, "    0  251   249  present\n"));
     on_sale();
     ck_assert_int_eq(audit(0).left, 249);

@@ -74,7 +74,7 @@ static void listed(const char *state, bool bindings)
             char name[64];
 
             snprintf(name, sizeof name, "order -> %s", items[i].name);
-            strbuf_addf(&expected, "binding   %-33spresent\n", name);
+            strbuf_addf(&expected, "binding   %-33sbound\n", name);
         }
     }
     ck_assert_str_eq(testing_ctl.out, expected.data);

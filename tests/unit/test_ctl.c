@@ -295,8 +295,8 @@ START_TEST(output_to_nobody)
     ck_assert(pipe(pipe_fds) == 0 && full >= 0);
     close(pipe_fds[0]);
     ck_assert_int_eq(code_with_output(pipe_fds[1], argv), EXIT_OK); /* the reader had enough */
-    ck_assert_int_eq(code_with_output(full, argv), EXIT_UNAVAILABLE);
-    ck_assert_int_eq(code_with_output(-1, argv), EXIT_UNAVAILABLE);
+    ck_assert_int_eq(code_with_output(full, argv), EXIT_IO);
+    ck_assert_int_eq(code_with_output(-1, argv), EXIT_IO);
 }
 END_TEST
 

@@ -69,6 +69,6 @@ int kv_socket_connect(const char *host, int port, int64_t timeout_ms, struct err
         fd = connect_one(a, timeout_ms, &why);
     freeaddrinfo(found);
     if (fd < 0)
-        error_set(err, ERROR_KV_AWAY, "cannot connect to %s:%d: %s", host, port, strerror(why));
+        error_set(err, ERROR_KV_AWAY, "cannot connect to Redis %s:%d: %s", host, port, strerror(why));
     return fd;
 }

@@ -83,8 +83,8 @@ static bool preheat(struct ctl *ctl, struct db *db, struct kv *kv, struct activi
     if (ok && dry_run)
         print_note(ctl, "nothing was changed");
     else if (ok)
-        print_note(ctl, "all %" PRId32 " shards of activity %" PRId64 " are on sale and verified", activity->shards,
-                   activity->id);
+        print_note(ctl, "the stock of activity %" PRId64 " is in Redis and was read back; shards: %" PRId32,
+                   activity->id, activity->shards);
     return ok;
 }
 

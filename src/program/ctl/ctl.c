@@ -54,7 +54,7 @@ static enum exitcode end_output(enum exitcode code)
     if ((fflush(stdout) == 0 && !ferror(stdout)) || reader_is_gone())
         return code;
     fprintf(stderr, "orderctl: cannot write to standard output%s%s\n", errno ? ": " : "", errno ? strerror(errno) : "");
-    return code == EXIT_OK ? EXIT_UNAVAILABLE : code;
+    return code == EXIT_OK ? EXIT_IO : code;
 }
 
 static void print_help(const struct ctl *ctl)

@@ -25,6 +25,8 @@ static const char *state_of(const struct topology_finding *f, enum tint *tint)
     };
 
     *tint = f->created ? TINT_CHANGED : states[f->presence].tint;
+    if (f->kind[0] == 'b' && f->presence == BROKER_PRESENT)
+        return "bound"; /* the broker does not say whether it was before */
     return f->created ? "created" : states[f->presence].name;
 }
 
@@ -96,7 +98,7 @@ static void warn(void *arg, const char *sentence, bool certain)
     if (certain)
         print_warning("%s", sentence);
     else if (!w->apply)
-        print_note(w->ctl, "%s", sentence);
+        print_note(w->ctl, "note: %s", sentence);
 }
 
 static bool go_over(struct ctl *ctl, struct walk *w, struct error *err)

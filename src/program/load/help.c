@@ -13,7 +13,7 @@ enum exitcode help_print(const char *text)
     if (fputs(text, stdout) >= 0 && fflush(stdout) == 0)
         return EXIT_OK;
     fprintf(stderr, "orderload: cannot write to standard output\n");
-    return EXIT_UNAVAILABLE;
+    return EXIT_IO;
 }
 
 static void pad(struct strbuf *out, size_t line_begin, size_t column)
@@ -90,7 +90,7 @@ enum exitcode help_top(void)
 {
     struct strbuf out = STRBUF_INIT;
 
-    strbuf_add_str(&out, "Usage: orderload COMMAND [OPTIONS]\n"
+    strbuf_add_str(&out, "Usage: orderload COMMAND [OPTIONS]      (in any order)\n"
                          "       orderload COMMAND --help\n\n"
                          "Makes load for orderd as a web tier does, and proves by id sets what became of it.\n\n");
     for (int command = 0; command < LOAD_COMMANDS; command++)
@@ -104,7 +104,7 @@ enum exitcode help_top(void)
         "names.\n"
         "Progress goes to standard error: a bar on a terminal (NO_COLOR is respected), else a line every 5 s.\n"
         "Exit status: 0 the verdict is good, 1 it is not, 64 wrong command line, 65 the activity takes no such orders\n"
-        "or an ids file is damaged, 69 a server is away, 78 configuration, schema, topology or account is "
-        "wrong.\n");
+        "or an ids file is damaged, 69 a server is away, 74 a file cannot be read or written, 78 configuration,\n"
+        "schema, topology or account is wrong.\n");
     return print_and_release(&out);
 }

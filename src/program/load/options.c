@@ -7,6 +7,7 @@
 
 #include "help.h"
 #include "orderd/check.h"
+#include "orderd/near.h"
 #include "orderd/units.h"
 
 const struct load_option_row load_option_rows[] = {
@@ -140,8 +141,9 @@ static enum exitcode wrong_value(const struct load_options *o, const struct load
     return EXIT_USAGE;
 }
 
-enum { VAL_HELP = 'h', VAL_CONFIG = 'c', VAL_FIRST_ROW = 256 };
+enum { VAL_HELP = 'h', VAL_CONFIG = 'c', VAL_VERSION = 'V', VAL_FIRST_ROW = 256 };
 
+/* The options of a command, or of all (LOAD_COMMANDS) before the command is known. */
 static void build(enum load_command command, struct option *out)
 {
     size_t n = 0;
@@ -149,31 +151,62 @@ static void build(enum load_command command, struct option *out)
     for (size_t i = 0; i < load_option_count; i++) {
         const struct load_option_row *row = &load_option_rows[i];
 
-        if (load_option_applies(row, command))
+        if (command == LOAD_COMMANDS || load_option_applies(row, command))
             out[n++] = (struct option){row->name, row->type == LOAD_OPTION_FLAG ? no_argument : required_argument, NULL,
                                        VAL_FIRST_ROW + (int)i};
     }
     out[n++] = (struct option){"help", no_argument, NULL, VAL_HELP};
+    out[n++] = (struct option){"version", no_argument, NULL, VAL_VERSION};
     out[n] = (struct option){0};
+}
+
+#define OPTIONS_MAX (sizeof load_option_rows / sizeof *load_option_rows + 3)
+
+/* What getopt complains about: val is its answer, word the one it has in hand ("-xc" it may not be done with yet). */
+static enum exitcode bad_option(const struct load_options *o, int val, const char *word, const struct option *options)
+{
+    const char letter[] = {'-', (char)optopt, '\0'};
+    char problem[160], name[64];
+    struct near near;
+
+    if (val == ':')
+        return misuse(o, "an option needs a value: ", word);
+    if (strncmp(word, "--", 2) != 0)
+        return misuse(o, "unknown option ", letter);
+    if (optopt)
+        return misuse(o, "this option takes no value: ", word);
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(word + 2, "="), word + 2);
+    near_begin(&near, name);
+    for (; options->name; options++)
+        near_try(&near, options->name);
+    if (!near.best)
+        return misuse(o, "unknown option ", word);
+    snprintf(problem, sizeof problem, "unknown option --%s (did you mean --%s?)", name, near.best);
+    return misuse(o, problem, "");
+}
+
+static enum exitcode print_version(void)
+{
+    return help_print("orderload " ORDERD_VERSION "\n");
 }
 
 static bool take_options(int argc, char **argv, struct load_options *o, enum exitcode *code)
 {
-    struct option options[sizeof load_option_rows / sizeof *load_option_rows + 2];
+    struct option options[OPTIONS_MAX];
     int val;
 
     build(o->command, options);
     opterr = 0;
-    optind = 1;
-    while ((val = getopt_long(argc, argv, ":c:h", options, NULL)) != -1) {
+    optind = 0; /* begins anew, whatever the order of the last time */
+    while ((val = getopt_long(argc, argv, ":c:hV", options, NULL)) != -1) {
         const struct load_option_row *row = &load_option_rows[val >= VAL_FIRST_ROW ? val - VAL_FIRST_ROW : 0];
 
-        if (val == VAL_HELP) {
-            *code = help_command(o->command);
+        if (val == VAL_HELP || val == VAL_VERSION) {
+            *code = val == VAL_HELP ? help_command(o->command) : print_version();
             return false;
         }
         if (val == ':' || val == '?') {
-            *code = misuse(o, val == ':' ? "an option needs a value: " : "unknown option ", argv[optind - 1]);
+            *code = bad_option(o, val, argv[optind - 1], options);
             return false;
         }
         if (val == VAL_CONFIG)
@@ -230,28 +263,74 @@ static enum load_command command_of(const char *word)
     return (enum load_command)command;
 }
 
-/* The first word says what is meant; everything behind it belongs to that command. */
+static enum exitcode unknown_command(const struct load_options *o, const char *word)
+{
+    char problem[160]; /* a word that is near a command is short */
+    struct near near;
+
+    near_begin(&near, word);
+    for (int command = 0; command < LOAD_COMMANDS; command++)
+        near_try(&near, load_command_rows[command].name);
+    if (!near.best)
+        return misuse(o, "unknown command ", word);
+    snprintf(problem, sizeof problem, "unknown command %s (did you mean %s?)", word, near.best);
+    return misuse(o, problem, "");
+}
+
+/* Options may stand before the command: its place in argv is left in *at. Options of all commands are known here; those
+ * that are not of this one are refused later. */
+static bool find_command(int argc, char **argv, struct load_options *o, int *at, enum exitcode *code)
+{
+    struct option options[OPTIONS_MAX];
+    int val;
+
+    build(LOAD_COMMANDS, options);
+    opterr = 0;
+    optind = 0;
+    while ((val = getopt_long(argc, argv, "+:c:hV", options, NULL)) != -1) {
+        if (val == VAL_HELP)
+            *code = help_top();
+        else if (val == VAL_VERSION)
+            *code = print_version();
+        else if (val == ':' || val == '?')
+            *code = bad_option(o, val, argv[optind - 1], options);
+        else
+            continue;
+        return false;
+    }
+    *at = optind;
+    if (optind == argc)
+        *code = misuse(o, "what to do? sale, fill, rate or verify", "");
+    return optind < argc;
+}
+
+static enum exitcode help_about(const struct load_options *o, const char *word)
+{
+    enum load_command command = word ? command_of(word) : LOAD_COMMANDS;
+
+    if (!word)
+        return help_top();
+    return command < LOAD_COMMANDS ? help_command(command) : unknown_command(o, word);
+}
+
 bool load_options_parse(int argc, char **argv, struct load_options *o, enum exitcode *code)
 {
-    const char *word = argc > 1 ? argv[1] : "";
+    int at;
 
     *o = (struct load_options){.command = LOAD_COMMANDS};
     set_defaults(o);
-    if (strcmp(word, "-h") == 0 || strcmp(word, "--help") == 0 || strcmp(word, "help") == 0) {
-        *code = help_top();
+    if (!find_command(argc, argv, o, &at, code))
+        return false;
+    if (strcmp(argv[at], "help") == 0) {
+        *code = help_about(o, argv[at + 1]);
         return false;
     }
-    if (strcmp(word, "-V") == 0 || strcmp(word, "--version") == 0) {
-        *code = help_print("orderload " ORDERD_VERSION "\n");
-        return false;
-    }
-    o->command = command_of(word);
+    o->command = command_of(argv[at]);
     if (o->command == LOAD_COMMANDS) {
-        if (!word[0])
-            *code = misuse(o, "what to do? sale, fill, rate or verify", "");
-        else
-            *code = misuse(o, word[0] == '-' ? "unknown option " : "unknown command ", word);
+        *code = unknown_command(o, argv[at]);
         return false;
     }
+    /* Takes the command out: what is left is a program's name and options, as getopt wants it. */
+    memmove(&argv[1], &argv[0], (size_t)at * sizeof *argv);
     return take_options(argc - 1, argv + 1, o, code) && take_words(argc - 1, argv + 1, o, code) && complete(o, code);
 }

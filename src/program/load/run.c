@@ -266,14 +266,16 @@ enum exitcode load_main(int argc, char **argv)
         return code;
     run.conf = conf_load(run.o.conf, &err);
     if (!run.conf) {
-        fprintf(stderr, "%s\n", err.text);
+        fprintf(stderr, "orderload: %s\n", err.text);
         return exitcode_of(&err);
     }
     log_set_identity("orderload", "");
     log_configure(run.conf);
     code = run_command(&run, &err);
-    if (run.ids && fclose(run.ids) != 0)
+    if (run.ids && fclose(run.ids) != 0) {
         fprintf(stderr, "orderload: cannot write %s: %s\n", run.o.ids.names[0], strerror(errno));
+        code = code == EXIT_OK ? EXIT_IO : code;
+    }
     book_release(&run.book);
     conf_destroy(&run.conf);
     return code;
