@@ -5,9 +5,11 @@ Packages on Debian: python3-redis python3-amqp. Read docs/web-tier.md beside it;
 a request calls, with connections of its own thread.
 
   web-tier.py --lua deduct.lua --redis HOST:PORT --broker HOST:PORT --user NAME --password-file FILE
-              --activity ID --sku ID --price MINOR [--epoch N] [--shards N] [--quantity N] [--wait S] BUYER...
+              --activity ID --sku ID --price MINOR [--epoch N] [--shards N] [--quantity N] [--wait S]
+              [--queue NAME] [--order-no NO] BUYER...
 
-One line for each buyer: BUYER ORDER_NO OUTCOME. Exit code 0, or 75 where an accepted order could not be queued in time.
+One line for each buyer: BUYER ORDER_NO OUTCOME. Exit code 0, or 75 where the outcome is not known: take that order up
+again with --order-no.
 """
 import argparse
 import json
@@ -19,8 +21,8 @@ import zlib
 import amqp
 import redis
 
-SOLD_OUT = {0: "sold_out", -1: "no_such_shard", -2: "over_limit", -3: "order_is_done_with", -4: "not_for_sale_now",
-            -5: "order_no_is_taken", -8: "shard_is_damaged", -9: "bad_argument"}
+REASONS = {0: "sold_out", -1: "no_such_shard", -2: "over_limit", -3: "order_is_done_with", -4: "not_for_sale_now",
+           -5: "order_no_is_taken", -8: "shard_is_damaged", -9: "bad_argument"}
 
 
 def new_order_no():
@@ -69,7 +71,7 @@ class WebTier:
             lambda: self.deduct(keys, [order_no, user, o.quantity, amount, o.epoch]),
             (redis.ConnectionError, redis.TimeoutError), give_up_at)
         if code not in (1, 2):
-            return SOLD_OUT.get(code, "code_%d" % code)
+            return REASONS.get(code, "code_%d" % code)
         return {"v": 1, "order_no": order_no, "activity_id": o.activity, "user_id": user, "user_seq": user_seq,
                 "sku_id": o.sku, "quantity": o.quantity, "amount": amount, "shard": shard, "epoch": o.epoch,
                 "reserved_at": reserved_at}
@@ -80,7 +82,7 @@ class WebTier:
             message = amqp.Message(json.dumps(order), content_type="application/json", delivery_mode=2,
                                    message_id=order["order_no"])
             channel = self.open_channel()
-            channel.basic_publish(message, "order", "order.create", mandatory=True, timeout=5, confirm_timeout=5)
+            channel.basic_publish(message, "order", self.options.queue, mandatory=True, timeout=5, confirm_timeout=5)
         except BaseException:
             self.close_channel()  # what it still may answer belongs to an older attempt
             raise
@@ -113,12 +115,14 @@ def main():
         parser.add_argument("--" + name, type=int, required=True)
     for name in ("epoch", "shards", "quantity"):
         parser.add_argument("--" + name, type=int, default=1)
+    parser.add_argument("--queue", default="order.create", help="routing key: create.queue of orderd.conf")
+    parser.add_argument("--order-no", help="go on with this order instead of a new one")
     parser.add_argument("--wait", type=float, default=60, help="seconds to go on trying while a server is away")
     parser.add_argument("buyers", type=int, nargs="+", metavar="BUYER")
     options = parser.parse_args()
     tier, code = WebTier(options), 0
     for user in options.buyers:
-        order_no = new_order_no()
+        order_no = options.order_no or new_order_no()
         try:
             outcome = tier.buy(user, order_no)
         except (OSError, amqp.AMQPError, redis.RedisError) as error:
