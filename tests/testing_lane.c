@@ -10,6 +10,7 @@
 
 #include "orderd/clock.h"
 #include "orderd/log.h"
+#include "orderd/relay.h"
 #include "orderd/schema.h"
 #include "orderd/strbuf.h"
 #include "orderd/thread.h"
@@ -138,8 +139,10 @@ void testing_lane_setup(int64_t stock, const char *create)
     snprintf(queue, sizeof queue, "%s", testing_name("test.create"));
     db_library_init();
     make_schema(stock);
-    snprintf(extra, sizeof extra, "create: { queue = \"%s\"; %s };\nlog: { level = \"%s\"; };", queue,
-             create ? create : "", getenv("ORDERD_TEST_LOG") ? getenv("ORDERD_TEST_LOG") : "error");
+    snprintf(extra, sizeof extra,
+             "create: { queue = \"%s\"; %s };\nretry: { delays = \"50ms,100ms,150ms\"; };\nrelay: { poll_interval = "
+             "\"200ms\"; lease = \"2s\"; };\nlog: { level = \"%s\"; };",
+             queue, create ? create : "", getenv("ORDERD_TEST_LOG") ? getenv("ORDERD_TEST_LOG") : "error");
     testing_lane_conf = testing_conf(extra);
     make_topology();
     (void)testing_dead_letters(-1, "");
@@ -164,6 +167,7 @@ void testing_lane_start(unsigned count)
     atomic_store(&guard_stop, false);
     guard = (struct thread){.name = "guard", .run = guard_run};
     thread_start(&guard);
+    shared.relay = relay_start(&shared);
     lane_count = count;
     for (unsigned i = 0; i < count; i++)
         lanes[i] = create_lane_start(&shared, i);
@@ -184,6 +188,7 @@ void testing_lane_stop(void)
         testing_wait(create_lane_state(lanes[i]) == LANE_STOPPED, 10000, "the lane ends");
         create_lane_join(&lanes[i]);
     }
+    relay_stop(&shared.relay);
     close(shared.stop_fd);
     atomic_store(&guard_stop, true);
     thread_join(&guard);

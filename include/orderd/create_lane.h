@@ -10,28 +10,8 @@
 #ifndef ORDERD_CREATE_LANE_H
 #define ORDERD_CREATE_LANE_H
 
-#include <stdatomic.h>
-#include <stdbool.h>
 #include <stdint.h>
-#include "orderd/conf.h"
-
-enum lane_state {
-#define X(state, name, ready) LANE_##state,
-#include "orderd/tbl/lane_state.h"
-#undef X
-    LANE_STATE_COUNT
-};
-
-const char *lane_state_name(enum lane_state state);
-bool lane_state_ready(enum lane_state state);
-
-/* What the lanes of a process share. Written by the main thread only. */
-struct lane_shared {
-    _Atomic(const struct conf *) conf; /* the snapshot in force; old ones stay valid until all lanes have ended */
-    const char *instance;              /* "" or the replica's name */
-    atomic_bool stop;                  /* take nothing new, finish, end */
-    int stop_fd;                       /* an eventfd that becomes readable when stop is set */
-};
+#include "orderd/lane.h"
 
 struct create_lane;
 

@@ -25,8 +25,9 @@ void db_library_end(void);
 ORDERD_MUST_CHECK struct db *db_open(const struct conf *conf, struct error *err);
 void db_close(struct db **db);
 
-/* Whether the connection can still be used; false after the errors named above, and where a proxy hung up on a statement
- * over its packet limit (DB_DATA; one over the server's own limit is not sent at all and leaves it usable). */
+/* Whether the connection can still be used; false after the errors named above, and where a proxy hung up on a
+ * statement over its packet limit (DB_DATA; one over the server's own limit is not sent at all and leaves it usable).
+ */
 bool db_usable(const struct db *db);
 
 enum db_vendor { DB_MARIADB, DB_MYSQL };

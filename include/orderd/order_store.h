@@ -35,6 +35,10 @@ struct order_row {
 void order_store_add_create(struct strbuf *sql, const struct order *const *orders, const int64_t *pay_timeout_ms,
                             size_t count);
 
+/* The INSERT (alone, without BEGIN) of the tombstone of an order that was decided to never become live. */
+void order_store_add_tombstone(struct strbuf *sql, const struct order *order, enum reason reason, int32_t returned,
+                               int32_t forfeited);
+
 /* Which step of that transaction the statement with this index is. */
 enum order_create_step { ORDER_CREATE_BEGIN, ORDER_CREATE_INSERT, ORDER_CREATE_STOCK, ORDER_CREATE_COMMIT };
 enum order_create_step order_store_step(unsigned statement, unsigned activities);

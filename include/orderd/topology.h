@@ -17,6 +17,10 @@ enum topology_name {
 
 const char *topology_name(enum topology_name name);
 
+/* "order.retry.<ms>": the name of both the fanout exchange and the delay queue of a retry delay. */
+#define TOPOLOGY_RETRY_NAME_MAX 40
+void topology_retry_name(int64_t delay_ms, char out[TOPOLOGY_RETRY_NAME_MAX]);
+
 /* What was found of one exchange, queue or binding. */
 struct topology_finding {
     const char *kind; /* "exchange", "queue"; of apply also "binding", named "order -> order.create" */
@@ -34,8 +38,8 @@ typedef void (*topology_fn)(void *arg, const struct topology_finding *finding);
 ORDERD_MUST_CHECK bool topology_walk(struct broker *broker, const struct conf *conf, bool apply, topology_fn on_finding,
                                      void *arg, struct error *err);
 
-/* What a broker of this version (see broker_version) and these queue types cannot promise: one call per finding. certain
- * is false for what AMQP does not show and somebody has to look up. Pure. */
+/* What a broker of this version (see broker_version) and these queue types cannot promise: one call per finding.
+ * certain is false for what AMQP does not show and somebody has to look up. Pure. */
 typedef void (*topology_warning_fn)(void *arg, const char *sentence, bool certain);
 void topology_warn(int version, const struct conf *conf, topology_warning_fn on_warning, void *arg);
 

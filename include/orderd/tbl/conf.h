@@ -78,6 +78,23 @@ X(create, unknown_tries, INT, 3, 1, 20, RELOAD,
 X(create, activity_refresh, DURATION, 5000, 100, 60000, RELOAD,
   "How long a lane trusts what it read of an activity (prices and time-outs are frozen once it is approved).")
 
+X(retry, delays, DELAYS, "1s,5s,30s", 10, 86400000, RESTART,
+  "How long a message that failed by its own fault waits before each further try; the number of delays is the number of retries. After the last one it is decided: dead letter, stock given back. Changing it needs `orderctl topology apply`.")
+
+X(relay, batch_max, INT, 200, 1, 1000, RELOAD, "Most local messages claimed or sent at once.")
+X(relay, window, INT, 500, 1, 10000, RESTART, "Publications that may be unconfirmed at a time.")
+X(relay, poll_interval, DURATION, 1000, 50, 60000, RELOAD,
+  "How often the local message table is searched for due rows. Rows of orderd's own are sent at once; this finds what a crash left and what other producers wrote.")
+X(relay, lease, DURATION, 30000, 2000, 600000, RELOAD,
+  "How long a row belongs to the process that took it. A crash delays its rows by this much.")
+X(relay, retry_min, DURATION, 1000, 10, 600000, RELOAD, "Wait after a row's first failure of its own; it doubles.")
+X(relay, retry_max, DURATION, 300000, 100, 86400000, RELOAD, "Longest wait between two attempts of one row.")
+X(relay, attempts_max, INT, 20, 1, 1000, RELOAD,
+  "Failures of its own after which a row is quarantined: kept, with an alarm, until `orderctl outbox retry`. While its target is away a row only waits.")
+X(relay, keep_sent, DURATION, 86400000, 0, 2592000000, RELOAD, "How long sent rows are kept before they are deleted.")
+X(relay, clean_interval, DURATION, 30000, 100, 3600000, RELOAD,
+  "How often sent rows are deleted, in small batches, by whichever process is elected.")
+
 X(log, level, CHOICE, "info", 0, 0, RELOAD, "error|warning|info|debug: debug writes a line per order.")
 X(log, format, CHOICE, "logfmt", 0, 0, RELOAD, "logfmt|json: One line per event on standard error, either way.")
 X(log, priority_prefix, CHOICE, "auto", 0, 0, RELOAD,

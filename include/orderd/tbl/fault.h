@@ -6,6 +6,13 @@ X(CREATE_BEFORE_COMMIT, "create.before_commit") /* statements sent without the C
 X(CREATE_AFTER_COMMIT, "create.after_commit")   /* durable, not acknowledged */
 X(CREATE_BEFORE_ACK, "create.before_ack")       /* also after dead letters were confirmed */
 X(CREATE_AFTER_ACK, "create.after_ack")
+X(DECIDE_BEFORE_COMMIT, "decide.before_commit") /* terminal decision sent, outcome: rolled back */
+X(DECIDE_AFTER_COMMIT, "decide.after_commit")   /* tombstone and local messages durable, not acknowledged */
+X(RETRY_BEFORE_PUBLISH, "retry.before_publish")
+X(RETRY_AFTER_CONFIRM, "retry.after_confirm")   /* in a retry queue for good, the original not acknowledged */
+X(RELAY_AFTER_CLAIM, "relay.after_claim")       /* leased, nothing sent */
+X(RELAY_AFTER_SEND, "relay.after_send")         /* published or performed, not marked */
+X(RELAY_AFTER_MARK, "relay.after_mark")
 X(DEAD_BEFORE_PUBLISH, "dead.before_publish")
 X(DEAD_AFTER_CONFIRM, "dead.after_confirm")     /* in order.dead for good, the original not acknowledged */
 X(MIGRATE_AFTER_STATEMENT, "migrate.after_statement") /* a migration's statement has run, its row is not written */

@@ -28,6 +28,18 @@ X(DB_UP, INFO, 5, "db_up", "connected to the database")
 X(DB_DOWN, WARNING, -5, "db_down", "database is away; the work in hand waits, no order is harmed")
 X(DB_WARNING, WARNING, 5, "db_warning", "the database is usable but not as it should be")
 
+X(KV_UP, INFO, 5, "kv_up", "connected to Redis")
+X(KV_DOWN, WARNING, 5, "kv_down", "Redis is away; connecting again")
+
+/* relay */
+X(RELAY_FAILED, WARNING, 20, "relay_failed", "local message could not be sent; it is tried again")
+X(RELAY_QUARANTINED, ERROR, 20, "relay_quarantined", "local message is set aside until an operator acts")
+X(RELAY_LEASE_LOST, WARNING, 5, "relay_lease_lost", "rows were taken over by another process before they were marked")
+X(RELAY_WAITING, WARNING, 1, "relay_waiting", "local messages wait for a server")
+X(STOCK_RETURNED, DEBUG, 0, "stock_returned", "units are back in their shard")
+X(STOCK_CUT, ERROR, 20, "stock_cut", "units given back were over the shard's cap and were dropped")
+X(STOCK_MISSING, ERROR, 5, "stock_missing", "the shard is not in Redis or is damaged; the return waits")
+
 /* create lane */
 X(ORDER_CREATED, DEBUG, 0, "order_created", "order is durable")
 X(ORDER_DUPLICATE, DEBUG, 0, "order_duplicate", "the same order was already durable")
@@ -37,4 +49,6 @@ X(BATCH_SPLIT, INFO, 5, "batch_split", "batch was halved to find the order at fa
 X(LANE_PAUSED, ERROR, -5, "lane_paused", "lane stopped consuming until this is mended; no order is harmed")
 X(LANE_HOLDING, WARNING, -5, "lane_holding", "lane holds its batch and waits for a server")
 X(LANE_RETURNED, WARNING, 1, "lane_returned", "lane gave its deliveries back to the broker and waits")
+X(LANE_CAREFUL, ERROR, 1, "lane_careful", "messages came back several times, as after crashes; they are now taken one at a time")
+X(LANE_CONFIDENT, INFO, 1, "lane_confident", "the suspicious messages are through; the full window is used again")
 X(LANE_RESUMED, INFO, 1, "lane_resumed", "lane goes on")

@@ -14,7 +14,7 @@ struct db {
     enum db_vendor vendor;
     int version;
     int64_t packet_limit; /* of this session, in bytes; 0 until it is known */
-    bool dead; /* the connection is of no use any more */
+    bool dead;            /* the connection is of no use any more */
     unsigned failed_statement;
     uint64_t matched[DB_STATEMENTS_MAX];
     char duplicate_key[DB_KEY_NAME_MAX + 1];

@@ -1,5 +1,6 @@
 #include "orderd/topology.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -71,6 +72,19 @@ static void work_arguments(const struct walk *w, struct arguments *a)
     add_text(a, "x-overflow", "reject-publish");
 }
 
+/* A delay queue of one fixed time: what lies in it so long goes back to exchange `order` under the key it came with. A
+ * TTL per message would wait behind longer ones. */
+static void delay_arguments(const struct walk *w, int64_t delay_ms, struct arguments *a)
+{
+    add_text(a, "x-queue-type", quorum(w) ? "quorum" : "classic");
+    add_number(a, "x-message-ttl", delay_ms);
+    add_text(a, "x-dead-letter-exchange", topology_name(TOPOLOGY_EXCHANGE_ORDER));
+    if (!quorum(w))
+        return;
+    add_text(a, "x-dead-letter-strategy", "at-least-once");
+    add_text(a, "x-overflow", "reject-publish");
+}
+
 /* Dead letters are kept until ops act: no TTL, no length limit, no delivery limit. From 4.0 on quorum queues have a
  * limit of 20 unless told otherwise; before, -1 would mean none at all was allowed. */
 static void dead_arguments(const struct walk *w, struct arguments *a)
@@ -114,18 +128,17 @@ static bool settle(struct walk *w, const struct item *i, enum broker_presence *p
     return true;
 }
 
-static bool exchange(struct walk *w, enum topology_name which, enum broker_exchange_kind kind)
+static bool exchange(struct walk *w, const char *name, enum broker_exchange_kind kind)
 {
-    struct item item = {.kind = "exchange", .name = topology_name(which), .exchange_kind = kind};
+    struct item item = {.kind = "exchange", .name = name, .exchange_kind = kind};
     enum broker_presence presence;
 
     return settle(w, &item, &presence);
 }
 
 /* AMQP can make a binding (again) but not look at one, so only apply reports them. */
-static bool bind_queue(struct walk *w, const char *queue_name)
+static bool bind_queue(struct walk *w, const char *queue_name, const char *from)
 {
-    const char *from = topology_name(TOPOLOGY_EXCHANGE_ORDER);
     struct error err = {0};
     char name[512];
 
@@ -143,30 +156,52 @@ static bool bind_queue(struct walk *w, const char *queue_name)
     return false;
 }
 
-static bool queue(struct walk *w, const char *name, const struct arguments *a)
+static bool queue(struct walk *w, const char *name, const char *from, const struct arguments *a)
 {
     struct item item = {.kind = "queue", .name = name, .arguments = a};
     enum broker_presence presence;
 
     if (!settle(w, &item, &presence))
         return false;
-    return !w->apply || presence != BROKER_PRESENT || bind_queue(w, name);
+    return !w->apply || presence != BROKER_PRESENT || bind_queue(w, name, from);
 }
 
 static bool work_queues(struct walk *w)
 {
     static const enum topology_name names[] = {TOPOLOGY_QUEUE_CREATE, TOPOLOGY_QUEUE_PAID, TOPOLOGY_QUEUE_CANCEL,
                                                TOPOLOGY_QUEUE_UNPAID};
+    const char *order = topology_name(TOPOLOGY_EXCHANGE_ORDER);
     struct arguments a = {.count = 0};
     bool own = false;
 
     work_arguments(w, &a);
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         own = own || strcmp(w->conf->create_queue, topology_name(names[i])) == 0;
-        if (!queue(w, topology_name(names[i]), &a))
+        if (!queue(w, topology_name(names[i]), order, &a))
             return false;
     }
-    return own || queue(w, w->conf->create_queue, &a);
+    return own || queue(w, w->conf->create_queue, order, &a);
+}
+
+void topology_retry_name(int64_t delay_ms, char out[TOPOLOGY_RETRY_NAME_MAX])
+{
+    snprintf(out, TOPOLOGY_RETRY_NAME_MAX, "order.retry.%" PRId64, delay_ms);
+}
+
+/* A fanout exchange before each delay queue lets the routing key go on naming the queue that the message goes back to.
+ */
+static bool retry_queues(struct walk *w)
+{
+    for (size_t i = 0; i < w->conf->retry_delays.count; i++) {
+        char name[TOPOLOGY_RETRY_NAME_MAX];
+        struct arguments a = {.count = 0};
+
+        topology_retry_name(w->conf->retry_delays.ms[i], name);
+        delay_arguments(w, w->conf->retry_delays.ms[i], &a);
+        if (!exchange(w, name, BROKER_EXCHANGE_FANOUT) || !queue(w, name, name, &a))
+            return false;
+    }
+    return true;
 }
 
 bool topology_walk(struct broker *broker, const struct conf *conf, bool apply, topology_fn on_finding, void *arg,
@@ -176,9 +211,10 @@ bool topology_walk(struct broker *broker, const struct conf *conf, bool apply, t
     struct arguments dead = {.count = 0};
 
     dead_arguments(&w, &dead);
-    return exchange(&w, TOPOLOGY_EXCHANGE_ORDER, BROKER_EXCHANGE_DIRECT) &&
-           exchange(&w, TOPOLOGY_EXCHANGE_EVENT, BROKER_EXCHANGE_TOPIC) &&
-           queue(&w, topology_name(TOPOLOGY_QUEUE_DEAD), &dead) && work_queues(&w);
+    return exchange(&w, topology_name(TOPOLOGY_EXCHANGE_ORDER), BROKER_EXCHANGE_DIRECT) &&
+           exchange(&w, topology_name(TOPOLOGY_EXCHANGE_EVENT), BROKER_EXCHANGE_TOPIC) &&
+           queue(&w, topology_name(TOPOLOGY_QUEUE_DEAD), topology_name(TOPOLOGY_EXCHANGE_ORDER), &dead) &&
+           work_queues(&w) && retry_queues(&w);
 }
 
 void topology_warn(int version, const struct conf *conf, topology_warning_fn on_warning, void *arg)

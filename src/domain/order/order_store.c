@@ -121,6 +121,27 @@ void order_store_add_create(struct strbuf *sql, const struct order *const *order
     strbuf_add_str(sql, ";COMMIT");
 }
 
+void order_store_add_tombstone(struct strbuf *sql, const struct order *o, enum reason reason, int32_t returned,
+                               int32_t forfeited)
+{
+    char reserved_at[32];
+
+    clock_format_sql(reserved_at, sizeof reserved_at, o->reserved_at);
+    strbuf_add_str(sql,
+                   "INSERT INTO orders(order_no,activity_id,user_id,user_seq,sku_id,quantity,amount,shard,epoch,status,"
+                   "reason,units_returned,units_forfeited,reserved_at,closed_at) VALUES(");
+    add_order_no(sql, o);
+    add_number(sql, o->activity_id);
+    add_number(sql, o->user_id);
+    add_number(sql, o->user_seq);
+    add_number(sql, o->sku_id);
+    add_number(sql, o->quantity);
+    add_number(sql, o->amount);
+    add_number(sql, o->shard);
+    add_number(sql, o->epoch);
+    strbuf_addf(sql, ",'rejected','%s',%d,%d,'%s',NOW(6))", reason_name(reason), returned, forfeited, reserved_at);
+}
+
 enum order_create_step order_store_step(unsigned statement, unsigned activities)
 {
     if (statement == 0)

@@ -24,7 +24,7 @@ void batch_release(struct create_lane *lane)
     for (size_t i = 0; i < batch->count; i++)
         broker_delivery_release(&batch->items[i].delivery);
     batch->count = 0;
-    batch->acked = 0;
+    batch->acked = batch->decoded = 0;
     arena_reset(lane->arena);
 }
 
@@ -88,6 +88,7 @@ static void decode(struct create_lane *lane, struct item *item)
     enum reason reason;
 
     item->detail = "";
+    item->attempt = dead_letter_attempt(&item->delivery);
     metric_add(lane->metrics, METRIC_MESSAGES_RECEIVED, 1);
     if (item->delivery.redelivered)
         metric_add(lane->metrics, METRIC_MESSAGES_REDELIVERED, 1);
@@ -114,14 +115,25 @@ bool batch_take(struct create_lane *lane, struct error *err)
 
         if (!broker_take(lane->consumer, taken, room, 0, &got, err))
             return false;
-        for (size_t i = 0; i < got; i++) {
-            struct item *item = &batch->items[batch->count++];
-
-            *item = (struct item){.delivery = taken[i]};
-            decode(lane, item);
-        }
+        for (size_t i = 0; i < got; i++)
+            batch->items[batch->count++] = (struct item){.delivery = taken[i]};
     }
     if (batch->count > 0)
         FAULT(CREATE_TAKEN);
     return true;
+}
+
+void batch_decode(struct create_lane *lane)
+{
+    for (; lane->batch.decoded < lane->batch.count; lane->batch.decoded++)
+        decode(lane, &lane->batch.items[lane->batch.decoded]);
+}
+
+bool batch_open(const struct create_lane *lane)
+{
+    for (size_t i = 0; i < lane->batch.count; i++) {
+        if (lane->batch.items[i].reason == REASON_NONE)
+            return true;
+    }
+    return false;
 }

@@ -36,7 +36,7 @@ static bool operator_must_act(const struct error *why)
 {
     enum error_class class_ = error_class_of(why);
 
-    return class_ == ERROR_CLASS_SETUP || class_ == ERROR_CLASS_UNKNOWN || class_ == ERROR_CLASS_BUG;
+    return class_ != ERROR_CLASS_OUTAGE && class_ != ERROR_CLASS_TRANSIENT;
 }
 
 static void announce(struct create_lane *lane, const struct error *why)
@@ -85,7 +85,12 @@ static bool returned(struct create_lane *lane, const struct error *why)
 /* In a storm only a message that succeeds can end it, so more of them come in as the wait goes on. */
 static bool top_up(struct create_lane *lane, struct error *err)
 {
-    return !lane->storm || batch_take(lane, err);
+    if (!lane->storm)
+        return true;
+    if (!batch_take(lane, err))
+        return false;
+    batch_decode(lane);
+    return true;
 }
 
 bool hold(struct create_lane *lane, const struct error *why)

@@ -14,27 +14,6 @@
 /* Dead letters in flight at once. */
 #define CONFIRM_WINDOW 1024
 
-static const struct {
-    const char *name;
-    bool ready;
-} states[] = {
-#define X(state, name, ready) [LANE_##state] = {name, ready},
-#include "orderd/tbl/lane_state.h"
-#undef X
-};
-
-const char *lane_state_name(enum lane_state state)
-{
-    CHECK(state < LANE_STATE_COUNT);
-    return states[state].name;
-}
-
-bool lane_state_ready(enum lane_state state)
-{
-    CHECK(state < LANE_STATE_COUNT);
-    return states[state].ready;
-}
-
 bool lane_stopping(const struct create_lane *lane)
 {
     return atomic_load_explicit(&lane->shared->stop, memory_order_acquire);
@@ -142,8 +121,7 @@ static bool open_consumer(struct create_lane *lane, struct error *err)
     lane->consumer = broker_open(lane->conf, lane->worker, err);
     if (!lane->consumer)
         return false;
-    if (!broker_consume(lane->consumer, lane->conf->create_queue, (unsigned)lane->conf->create_prefetch, lane->worker,
-                        err)) {
+    if (!subscribe(lane, true, err)) {
         lane_close_consumer(lane, false);
         return false;
     }
@@ -203,13 +181,14 @@ static void lose_consumer(struct create_lane *lane, const struct error *err)
 }
 
 /* One batch from the broker to its acknowledgement. */
-static void work(struct create_lane *lane)
+void lane_work(struct create_lane *lane)
 {
     struct error err = {0};
 
-    while (!persist(lane, &err)) {
-        if (!hold(lane, &err))
+    while (!persist(lane, &err) || !decide(lane, &err) || batch_open(lane)) {
+        if (err.code != ERROR_NONE && !hold(lane, &err))
             return;
+        error_clear(&err);
     }
     while (!settle(lane, &err)) {
         if (!hold(lane, &err))
@@ -229,6 +208,25 @@ static bool wait_for_work(struct create_lane *lane, struct error *err)
     return lane_pump(lane, err);
 }
 
+static void handle(struct create_lane *lane)
+{
+    bool suspect = suspicious(lane);
+    struct error err = {0};
+    bool ok = true;
+
+    note_suspicion(lane, suspect);
+    if (suspect && !lane->careful) {
+        ok = work_singly(lane, &err);
+    } else {
+        batch_decode(lane);
+        lane_work(lane);
+        if (lane->consumer && lane->careful && !suspect && !lane_stopping(lane))
+            ok = subscribe(lane, false, &err);
+    }
+    if (!ok)
+        lose_consumer(lane, &err);
+}
+
 static void turn(struct create_lane *lane)
 {
     struct error err = {0};
@@ -243,7 +241,7 @@ static void turn(struct create_lane *lane)
         return;
     }
     if (lane->batch.count > 0)
-        work(lane);
+        handle(lane);
 }
 
 /* The stop: no more deliveries, then what was already handed to us is finished, unless a server is away. */
@@ -259,8 +257,9 @@ static void drain(struct create_lane *lane)
             batch_release(lane);
             if (!batch_take(lane, &err))
                 break;
+            batch_decode(lane);
             if (lane->batch.count > 0)
-                work(lane); /* hold() gives everything back at once when stopping */
+                lane_work(lane); /* hold() gives everything back at once when stopping */
         } while (lane->consumer && lane->batch.count > 0);
     }
     lane_close_consumer(lane, true);

@@ -2,11 +2,14 @@
  *
  *   lane.c     the thread: connect, turn after turn, drain
  *   batch.c    deliveries in hand: take, decode, release
+ *   careful.c  what to do about messages that kill the process
  *   check.c    what the activity says of an order (price, SKU, state)
  *   persist.c  a batch becomes rows: optimistic, halved on failure, divided on duplicates
  *   resolve.c  what already stands in the table: same order, conflict, buyer with an order
  *   verdict.c  one order that failed alone: which reason
- *   settle.c   acknowledgements and dead letters
+ *   fate.c     the policy: what a reason and a number of tries lead to
+ *   decide.c   the terminal decision
+ *   settle.c   acknowledgements, retries and dead letters
  *   hold.c     waiting for a server with the batch in hand */
 #ifndef ORDERD_CREATE_PRIVATE_H
 #define ORDERD_CREATE_PRIVATE_H
@@ -26,6 +29,8 @@
 #include "orderd/order.h"
 #include "orderd/thread.h"
 
+#include "fate.h"
+
 /* One delivery and what became of it. */
 struct item {
     struct broker_delivery delivery;
@@ -35,13 +40,18 @@ struct item {
     const char *detail; /* "" or a sentence in the arena */
     int64_t pay_timeout_ms;
     int unknown_tries;
-    enum broker_outcome dead; /* of its dead letter, where it needs one */
+    int64_t attempt;             /* tries in retry queues so far */
+    bool decided;                /* its terminal decision is committed */
+    bool plain;                  /* dead letter without decision: its tombstone cannot be written */
+    bool reconsidered;           /* was short once and tried again */
+    enum broker_outcome outcome; /* of its retry or dead letter */
 };
 
 struct batch {
     struct item *items; /* in order of delivery tag */
     size_t count, capacity;
-    size_t acked; /* items [0, acked) are acknowledged */
+    size_t decoded; /* items [0, decoded) were looked into */
+    size_t acked;   /* items [0, acked) are acknowledged */
 };
 
 struct create_lane {
@@ -63,8 +73,11 @@ struct create_lane {
     struct backoff connecting, holding, conflict;
     int64_t held_since; /* monotonic ms; 0: nothing is held */
     int reading_first;  /* batches yet for which the table is read before the insert */
-    int unknown_streak; /* messages in a row that failed by an unknown error, none succeeding */
-    bool storm;         /* probing with one message at a time */
+    int refused_streak; /* messages in a row that the database refused, none succeeding */
+    unsigned subscriptions;
+    bool alarmed; /* a suspect was met and not yet passed */
+    bool careful; /* prefetch 1: something in this queue may kill the process */
+    bool storm;   /* probing with one message at a time */
     unsigned probe;
 };
 
@@ -83,12 +96,28 @@ void lane_close_consumer(struct create_lane *lane, bool graceful);
 void lane_close_db(struct create_lane *lane);
 void lane_close_publisher(struct create_lane *lane);
 
+/* The batch in hand, from persist to its acknowledgement, waiting where a server is away. The consumer may be gone
+ * afterwards, and the batch with it. */
+void lane_work(struct create_lane *lane);
+
+/* ---- careful.c ---- */
+bool suspicious(const struct create_lane *lane); /* whether the batch holds a message that may kill the process */
+void note_suspicion(struct create_lane *lane, bool suspect);
+/* Subscribes, anew where it is subscribed; careful: with a window of one. */
+bool subscribe(struct create_lane *lane, bool careful, struct error *err);
+/* Takes no more, finishes what is in hand one by one, and subscribes with a window of one. false: the consumer is lost.
+ */
+bool work_singly(struct create_lane *lane, struct error *err);
+
 /* ---- batch.c ---- */
 void batch_init(struct create_lane *lane);
 void batch_release(struct create_lane *lane); /* frees the deliveries, resets the arena */
 void batch_destroy(struct create_lane *lane);
-/* Adds what has arrived, up to batch_max, and decodes it. Never waits. */
+/* Adds what has arrived, up to batch_max, without looking into it. Never waits. */
 bool batch_take(struct create_lane *lane, struct error *err);
+/* Decodes what was added: the first step that foreign bytes can hurt. */
+void batch_decode(struct create_lane *lane);
+bool batch_open(const struct create_lane *lane); /* whether any item has no outcome yet */
 void item_decide(struct create_lane *lane, struct item *item, enum reason reason, const char *detail);
 const char *item_detail(struct create_lane *lane, const char *fmt, ...) ORDERD_PRINTF(2, 3);
 
@@ -116,8 +145,14 @@ enum verdict { VERDICT_DECIDED, VERDICT_AGAIN, VERDICT_FAILED };
  * tells what to wait for. */
 enum verdict verdict_alone(struct create_lane *lane, struct item *item, unsigned statement, struct error *why);
 
+/* ---- decide.c ---- */
+/* Makes the terminal decisions that are due. Afterwards items may be open again (see persist): repeat both until none
+ * is. false: a server is away; repeat after hold(). */
+bool decide(struct create_lane *lane, struct error *err);
+
 /* ---- settle.c ---- */
-/* Acknowledges what is durable and dead-letters what needs it. false: a server is away; repeat after hold(). */
+enum fate item_fate(const struct create_lane *lane, const struct item *item);
+/* Acknowledges what is durable, retries or dead-letters what needs it. false: a server is away; repeat after hold(). */
 bool settle(struct create_lane *lane, struct error *err);
 
 /* ---- hold.c ---- */

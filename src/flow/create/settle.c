@@ -1,16 +1,39 @@
 #include "lane.h"
 
+#include "orderd/check.h"
 #include "orderd/dead_letter.h"
 #include "orderd/fault.h"
 
-static bool needs_dead_letter(const struct item *item)
+enum fate item_fate(const struct create_lane *lane, const struct item *item)
 {
-    return reason_what(item->reason) != REASON_WHAT_SETTLED;
+    enum fate fate = fate_of(item->reason, item->attempt, lane->conf->retry_delays.count);
+
+    if (fate != FATE_DECIDE)
+        return fate;
+    return item->decided ? FATE_DONE : item->plain ? FATE_DEAD : FATE_DECIDE;
 }
 
-static bool is_done(const struct item *item)
+static bool needs_publish(const struct create_lane *lane, const struct item *item)
 {
-    return !needs_dead_letter(item) || item->dead == BROKER_OUTCOME_CONFIRMED;
+    enum fate fate = item_fate(lane, item);
+
+    CHECK(fate != FATE_OPEN && fate != FATE_DECIDE);
+    return fate != FATE_DONE;
+}
+
+static bool is_done(const struct create_lane *lane, const struct item *item)
+{
+    return !needs_publish(lane, item) || item->outcome == BROKER_OUTCOME_CONFIRMED;
+}
+
+static void count(struct create_lane *lane, const struct item *item)
+{
+    enum fate fate = item_fate(lane, item);
+
+    if (fate == FATE_RETRY)
+        metric_add(lane->metrics, METRIC_ORDERS_RETRIED, 1);
+    else if (fate == FATE_DEAD)
+        metric_add(lane->metrics, METRIC_ORDERS_DEAD_LETTERED, 1);
 }
 
 /* One acknowledgement for everything up to the first item that is not done: the channel has one consumer and this lane
@@ -20,7 +43,7 @@ static bool ack_prefix(struct create_lane *lane, struct error *err)
     struct batch *batch = &lane->batch;
     size_t end = batch->acked;
 
-    while (end < batch->count && is_done(&batch->items[end]))
+    while (end < batch->count && is_done(lane, &batch->items[end]))
         end++;
     if (end == batch->acked)
         return true;
@@ -28,12 +51,12 @@ static bool ack_prefix(struct create_lane *lane, struct error *err)
     if (!broker_ack(lane->consumer, batch->items[end - 1].delivery.tag, true, err))
         return false;
     for (; batch->acked < end; batch->acked++)
-        metric_add(lane->metrics, METRIC_ORDERS_DEAD_LETTERED, needs_dead_letter(&batch->items[batch->acked]));
+        count(lane, &batch->items[batch->acked]);
     FAULT(CREATE_AFTER_ACK);
     return true;
 }
 
-static bool publish_dead(struct create_lane *lane, struct item *item, struct error *err)
+static bool publish(struct create_lane *lane, struct item *item, struct error *err)
 {
     struct dead_letter letter = {
         .delivery = &item->delivery,
@@ -42,60 +65,78 @@ static bool publish_dead(struct create_lane *lane, struct item *item, struct err
         .stage = "create",
         .origin = lane->conf->create_queue,
         .worker = lane->worker,
+        .attempt = item->attempt,
     };
 
+    if (item_fate(lane, item) == FATE_RETRY) {
+        FAULT(RETRY_BEFORE_PUBLISH);
+        return retry_publish(lane->publisher, &letter, lane->conf->retry_delays.ms[item->attempt], &item->outcome, err);
+    }
     FAULT(DEAD_BEFORE_PUBLISH);
-    return dead_letter_publish(lane->publisher, &letter, &item->dead, err);
+    return dead_letter_publish(lane->publisher, &letter, &item->outcome, err);
 }
 
-static bool check_dead(const struct item *item, struct error *err)
+static bool check_outcome(const struct create_lane *lane, const struct item *item, struct error *err)
 {
-    switch (item->dead) {
+    const char *what = item_fate(lane, item) == FATE_RETRY ? "retry" : "dead letter";
+
+    switch (item->outcome) {
     case BROKER_OUTCOME_CONFIRMED:
         return true;
     case BROKER_OUTCOME_RETURNED:
-        return error_set(err, ERROR_BROKER_UNROUTABLE,
-                         "no queue takes dead letters: run `orderctl topology apply` (exchange order, key order.dead)");
+        return error_set(err, ERROR_BROKER_UNROUTABLE, "no queue takes a %s: run `orderctl topology apply`", what);
     case BROKER_OUTCOME_TOO_LARGE:
-        return error_set(err, ERROR_BROKER_SETUP,
-                         "the broker refuses a dead letter as too large: raise its max_message_size");
+        return error_set(err, ERROR_BROKER_SETUP, "the broker refuses a %s as too large: raise its max_message_size",
+                         what);
     default:
-        return error_set(err, ERROR_BROKER_UNCONFIRMED, "the broker did not confirm a dead letter");
+        return error_set(err, ERROR_BROKER_UNCONFIRMED, "the broker did not confirm a %s", what);
     }
 }
 
-/* Publishes what needs it and is not there yet, all in one window, then looks at each outcome. */
-static bool dead_letters(struct create_lane *lane, struct error *err)
+/* Publishes what needs it and is not there yet; all of it in one window. */
+static bool publish_open(struct create_lane *lane, bool *any, struct error *err)
 {
     struct batch *batch = &lane->batch;
-    bool any = false, ok = true;
 
+    *any = false;
     for (size_t i = batch->acked; i < batch->count; i++) {
-        if (is_done(&batch->items[i]))
+        if (is_done(lane, &batch->items[i]))
             continue;
         if (!lane->publisher)
             return error_set(err, ERROR_BROKER_AWAY, "no connection to publish on");
-        any = true;
-        if (!publish_dead(lane, &batch->items[i], err)) {
+        *any = true;
+        if (!publish(lane, &batch->items[i], err)) {
             lane_close_publisher(lane); /* settles every outcome that is still pending */
             return false;
         }
     }
+    return true;
+}
+
+static bool publish_all(struct create_lane *lane, struct error *err)
+{
+    struct batch *batch = &lane->batch;
+    bool any, ok;
+
+    if (!publish_open(lane, &any, err))
+        return false;
     if (!any)
         return true;
     ok = broker_wait_confirms(lane->publisher, (int)lane->conf->broker_call_timeout, err);
     if (!ok)
         lane_close_publisher(lane);
-    else
+    else {
+        FAULT(RETRY_AFTER_CONFIRM);
         FAULT(DEAD_AFTER_CONFIRM);
+    }
     for (size_t i = batch->acked; i < batch->count && ok; i++) {
-        if (needs_dead_letter(&batch->items[i]))
-            ok = check_dead(&batch->items[i], err);
+        if (needs_publish(lane, &batch->items[i]))
+            ok = check_outcome(lane, &batch->items[i], err);
     }
     return ok;
 }
 
 bool settle(struct create_lane *lane, struct error *err)
 {
-    return ack_prefix(lane, err) && dead_letters(lane, err) && ack_prefix(lane, err);
+    return ack_prefix(lane, err) && publish_all(lane, err) && ack_prefix(lane, err);
 }

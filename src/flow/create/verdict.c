@@ -6,7 +6,7 @@
 #include "orderd/order_store.h"
 
 /* So many different messages in a row, none succeeding, and it is the database that is ill, not the messages. */
-#define STORM_AFTER 5
+#define STORM_AFTER 10
 
 static enum verdict decided(struct create_lane *lane, struct item *item, enum reason reason, const char *detail)
 {
@@ -34,19 +34,26 @@ static enum verdict stock_refused(struct create_lane *lane, struct item *item, s
     return VERDICT_AGAIN; /* it came back in between */
 }
 
-static enum verdict unknown(struct create_lane *lane, struct item *item, struct error *why)
+/* The database refused this row. One such row is its own fault; a row of different ones, none succeeding, is the
+ * database's, and no sale is to be dead-lettered for it. */
+static enum verdict refused(struct create_lane *lane, struct item *item, enum reason reason, struct error *why)
 {
     if (lane->storm)
         return VERDICT_FAILED;
-    if (++item->unknown_tries < lane->conf->create_unknown_tries)
-        return VERDICT_AGAIN;
-    if (++lane->unknown_streak >= STORM_AFTER) {
+    if (++lane->refused_streak >= STORM_AFTER) {
         lane->storm = true;
         error_prefix(why, "%d different messages in a row failed alike; no more are taken until one succeeds",
-                     lane->unknown_streak);
+                     lane->refused_streak);
         return VERDICT_FAILED;
     }
-    return decided(lane, item, REASON_ERROR_UNKNOWN, item_detail(lane, "%s", why->text));
+    return decided(lane, item, reason, item_detail(lane, "%s", why->text));
+}
+
+static enum verdict unknown(struct create_lane *lane, struct item *item, struct error *why)
+{
+    if (!lane->storm && ++item->unknown_tries < lane->conf->create_unknown_tries)
+        return VERDICT_AGAIN;
+    return refused(lane, item, REASON_ERROR_UNKNOWN, why);
 }
 
 enum verdict verdict_alone(struct create_lane *lane, struct item *item, unsigned statement, struct error *why)
@@ -57,9 +64,9 @@ enum verdict verdict_alone(struct create_lane *lane, struct item *item, unsigned
     case ERROR_DB_CHECK:
         if (step == ORDER_CREATE_STOCK)
             return stock_refused(lane, item, why);
-        return decided(lane, item, REASON_CONSTRAINT, item_detail(lane, "%s", why->text));
+        return refused(lane, item, REASON_CONSTRAINT, why);
     case ERROR_DB_DATA:
-        return decided(lane, item, REASON_CONSTRAINT, item_detail(lane, "%s", why->text));
+        return refused(lane, item, REASON_CONSTRAINT, why);
     default:
         return unknown(lane, item, why);
     }

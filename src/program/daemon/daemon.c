@@ -11,6 +11,7 @@
 #include "orderd/db.h"
 #include "orderd/log.h"
 #include "orderd/notify.h"
+#include "orderd/relay.h"
 #include "orderd/thread.h"
 
 /* How often the guard looks for broker calls that take too long. */
@@ -93,7 +94,7 @@ static void run_until_stop(struct daemon *d)
     }
 }
 
-static bool all_stopped(const struct daemon *d)
+static bool lanes_stopped(const struct daemon *d)
 {
     for (unsigned i = 0; i < d->lane_count; i++) {
         if (create_lane_state(d->lanes[i]) != LANE_STOPPED)
@@ -119,16 +120,11 @@ __attribute__((noreturn)) static void end_at_once(const char *why)
     _exit(EXIT_TEMPORARY);
 }
 
-static void drain(struct daemon *d)
+static void wait_stopped(struct daemon *d, bool (*stopped)(const struct daemon *), int64_t deadline)
 {
-    const struct conf *conf = atomic_load_explicit(&d->shared.conf, memory_order_acquire);
-    int64_t deadline = clock_mono_ms() + conf->daemon_drain_timeout;
     int64_t next = clock_mono_ms() + 1000;
 
-    notify_stopping();
-    log_event(LOG_EVENT_STOPPING, LOG_INT("drain_timeout_ms", conf->daemon_drain_timeout));
-    stop_lanes(d);
-    while (!all_stopped(d)) {
+    while (!stopped(d)) {
         if (is_stop(signals_wait(20)))
             end_at_once("a second signal asked for it");
         if (clock_mono_ms() > deadline)
@@ -138,8 +134,28 @@ static void drain(struct daemon *d)
             next = clock_mono_ms() + 1000;
         }
     }
+}
+
+static bool relay_stopped(const struct daemon *d)
+{
+    return relay_state(d->shared.relay) == LANE_STOPPED;
+}
+
+static void drain(struct daemon *d)
+{
+    const struct conf *conf = atomic_load_explicit(&d->shared.conf, memory_order_acquire);
+    int64_t deadline = clock_mono_ms() + conf->daemon_drain_timeout;
+
+    notify_stopping();
+    log_event(LOG_EVENT_STOPPING, LOG_INT("drain_timeout_ms", conf->daemon_drain_timeout));
+    stop_lanes(d);
+    wait_stopped(d, lanes_stopped, deadline);
     for (unsigned i = 0; i < d->lane_count; i++)
         create_lane_join(&d->lanes[i]);
+    /* Only now: the lanes' last decisions are still handed over. */
+    relay_ask_stop(d->shared.relay);
+    wait_stopped(d, relay_stopped, deadline);
+    relay_stop(&d->shared.relay);
 }
 
 static void log_totals(void)
@@ -150,7 +166,10 @@ static void log_totals(void)
     log_event(LOG_EVENT_STOPPED, LOG_INT("received", sum.counters[METRIC_MESSAGES_RECEIVED]),
               LOG_INT("created", sum.counters[METRIC_ORDERS_CREATED]),
               LOG_INT("duplicate", sum.counters[METRIC_ORDERS_DUPLICATE]),
+              LOG_INT("retried", sum.counters[METRIC_ORDERS_RETRIED]),
+              LOG_INT("rejected", sum.counters[METRIC_ORDERS_REJECTED]),
               LOG_INT("dead_lettered", sum.counters[METRIC_ORDERS_DEAD_LETTERED]),
+              LOG_INT("relay_sent", sum.counters[METRIC_RELAY_SENT]),
               LOG_INT("returned", sum.counters[METRIC_RETURNED_TO_BROKER]));
 }
 
@@ -159,6 +178,7 @@ static void serve(struct daemon *d, const struct conf *conf)
     struct guard guard = {.thread = {.name = "guard", .run = guard_run, .data = &guard}};
 
     thread_start(&guard.thread);
+    d->shared.relay = relay_start(&d->shared);
     start_lanes(d, conf);
     run_until_stop(d);
     drain(d);

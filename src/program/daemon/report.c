@@ -6,6 +6,7 @@
 #include "orderd/clock.h"
 #include "orderd/log.h"
 #include "orderd/notify.h"
+#include "orderd/relay.h"
 
 /* A lane that has not gone round for so long is stuck in a call that nothing ends: let the service manager restart us.
  * Above the longest legal stay: a statement (mysql.read_timeout) and a broker call, each at most a minute or two. */
@@ -22,7 +23,7 @@ static bool lanes_alive(const struct daemon *d, int64_t now)
         if (create_lane_state(d->lanes[i]) != LANE_STOPPED && now - create_lane_beat(d->lanes[i]) > beat_limit_ms(conf))
             return false;
     }
-    return true;
+    return relay_state(d->shared.relay) == LANE_STOPPED || now - relay_beat(d->shared.relay) < beat_limit_ms(conf);
 }
 
 static uint64_t delta(const struct metric_sum *now, const struct daemon *d, enum metric metric)
@@ -32,12 +33,17 @@ static uint64_t delta(const struct metric_sum *now, const struct daemon *d, enum
 
 static void log_rate(const struct daemon *d, const struct metric_sum *now, int64_t elapsed_ms)
 {
-    if (delta(now, d, METRIC_MESSAGES_RECEIVED) == 0 && delta(now, d, METRIC_RETURNED_TO_BROKER) == 0)
+    if (delta(now, d, METRIC_MESSAGES_RECEIVED) == 0 && delta(now, d, METRIC_RETURNED_TO_BROKER) == 0 &&
+        delta(now, d, METRIC_RELAY_SENT) == 0)
         return;
     log_event(LOG_EVENT_RATE, LOG_INT("received", delta(now, d, METRIC_MESSAGES_RECEIVED)),
               LOG_INT("created", delta(now, d, METRIC_ORDERS_CREATED)),
               LOG_INT("duplicate", delta(now, d, METRIC_ORDERS_DUPLICATE)),
+              LOG_INT("retried", delta(now, d, METRIC_ORDERS_RETRIED)),
+              LOG_INT("rejected", delta(now, d, METRIC_ORDERS_REJECTED)),
               LOG_INT("dead_lettered", delta(now, d, METRIC_ORDERS_DEAD_LETTERED)),
+              LOG_INT("relay_sent", delta(now, d, METRIC_RELAY_SENT)),
+              LOG_INT("relay_oldest_ms", relay_oldest_ms(d->shared.relay)),
               LOG_INT("batches", delta(now, d, METRIC_BATCHES)), LOG_INT("p50_us", metric_quantile(&d->last, now, 0.5)),
               LOG_INT("p99_us", metric_quantile(&d->last, now, 0.99)),
               LOG_INT("returned", delta(now, d, METRIC_RETURNED_TO_BROKER)), LOG_INT("elapsed_ms", elapsed_ms));
@@ -73,10 +79,10 @@ static void tell_manager(struct daemon *d, const struct metric_sum *now, unsigne
     int64_t interval = notify_watchdog_interval_ms();
 
     notify_status("%s; %u of %u lanes consuming; %" PRIu64 " orders/s; created %" PRIu64 ", duplicate %" PRIu64
-                  ", dead-lettered %" PRIu64,
+                  ", dead-lettered %" PRIu64 "; oldest local message %" PRId64 " ms overdue",
                   draining ? "draining" : "running", ready, d->lane_count, delta(now, d, METRIC_ORDERS_CREATED),
                   now->counters[METRIC_ORDERS_CREATED], now->counters[METRIC_ORDERS_DUPLICATE],
-                  now->counters[METRIC_ORDERS_DEAD_LETTERED]);
+                  now->counters[METRIC_ORDERS_DEAD_LETTERED], relay_oldest_ms(d->shared.relay));
     if (interval > 0 && at - d->watchdog_at >= interval && lanes_alive(d, at)) {
         d->watchdog_at = at;
         notify_watchdog();

@@ -1,0 +1,41 @@
+/* The relay: performs what the local message table asks for (DESIGN section 7). One thread per process with connections
+ * of its own to the database, to the broker (publishing) and to Redis.
+ *
+ * It sends what the lanes hand over at once, and polls for what nobody sent. A row is leased to the process while it is
+ * being sent, and every mark repeats the lease in its condition, so a relay that was paused cannot overwrite what
+ * another one did. Crash windows: before the claim commits        nothing happened claimed, not sent               due
+ * again when the lease ends sent or published, no confirm   sent again when the lease ends; receivers know the message
+ * id confirmed, not marked           the same marked                          done */
+#ifndef ORDERD_RELAY_H
+#define ORDERD_RELAY_H
+
+#include <stdint.h>
+#include "orderd/lane.h"
+#include "orderd/local_message.h"
+
+struct relay;
+
+/* Starts the thread "relay". shared->conf and instance are used; its stop is relay_stop's alone, so that lanes can be
+ * drained first. */
+struct relay *relay_start(struct lane_shared *shared);
+
+/* The token under which messages must be born leased to be handed over; constant text for the life of the relay. */
+const char *relay_owner(const struct relay *relay);
+
+/* Hands committed messages over, to be sent at once; empties the list. Any thread; never blocks on a server. Where too
+ * many wait already they are dropped here, and sent when their lease has ended. */
+void relay_offer(struct relay *relay, struct local_messages *list);
+
+enum lane_state relay_state(const struct relay *relay);
+int64_t relay_beat(const struct relay *relay);
+
+/* Age in ms of the oldest overdue pending row, as of the last poll. */
+int64_t relay_oldest_ms(const struct relay *relay);
+
+/* Tells it to send what was handed over, as far as its servers are there, and to end; relay_state becomes STOPPED. */
+void relay_ask_stop(struct relay *relay);
+
+/* relay_ask_stop, waits for the end (a server's time-outs at most), and frees it. */
+void relay_stop(struct relay **relay);
+
+#endif

@@ -1,0 +1,214 @@
+/* The terminal decision: one transaction that leaves a tombstone, the return of the stock, the dead letter and the
+ * event; or nothing. Whoever's tombstone comes first has decided; a late copy finds it and is acknowledged. So no crash
+ * can dead-letter without giving back, give back twice, or let a late copy become an order. */
+#include "lane.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "orderd/clock.h"
+#include "orderd/dead_letter.h"
+#include "orderd/fault.h"
+#include "orderd/log.h"
+#include "orderd/order_event.h"
+#include "orderd/order_store.h"
+#include "orderd/relay.h"
+#include "orderd/stock_effect.h"
+
+#define CONFLICTS_MAX 10
+#define UNKNOWN_MAX   3
+
+struct decision {
+    int32_t returned, forfeited; /* units; together the order's quantity */
+    bool reservations;
+};
+
+/* How many units MySQL really has for it: what it never had does not come back to Redis, where it would only be sold
+ * again. false: the database is away. *again: there is enough now. */
+static bool divide(struct create_lane *lane, struct item *item, struct decision *d, bool *again, struct error *err)
+{
+    const struct activity *a = activity_cache_find(lane->activities, item->order.activity_id, INT64_MAX);
+    struct order_stock stock;
+
+    *again = false;
+    *d = (struct decision){.returned = item->order.quantity, .reservations = !a || a->reservations};
+    if (item->reason != REASON_STOCK_SHORT)
+        return true;
+    if (!order_store_stock(lane->db, item->order.activity_id, &stock, err))
+        return false;
+    if (stock.available >= item->order.quantity && stock.takes_orders) {
+        *again = !item->reconsidered;
+        return true;
+    }
+    d->returned = stock.available > 0 ? (int32_t)stock.available : 0;
+    if (d->returned > item->order.quantity)
+        d->returned = item->order.quantity;
+    d->forfeited = item->order.quantity - d->returned;
+    return true;
+}
+
+static const char *owner(const struct create_lane *lane)
+{
+    return lane->shared->relay ? relay_owner(lane->shared->relay) : "";
+}
+
+static void add_message(struct create_lane *lane, struct local_messages *list, const char *prefix, const char *topic,
+                        const struct item *item, const struct strbuf *payload, const struct strbuf *headers)
+{
+    char key[LOCAL_MESSAGE_KEY_MAX + 1];
+    int len = snprintf(key, sizeof key, "%s:%s", prefix, item->order.order_no);
+
+    local_messages_add(list, (struct slice){key, (size_t)len}, topic, (struct slice){payload->data, payload->len},
+                       headers ? (struct slice){headers->data, headers->len} : slice_of(""), owner(lane));
+}
+
+static void add_return(struct create_lane *lane, struct local_messages *list, const struct item *item,
+                       const struct decision *d)
+{
+    struct strbuf payload = STRBUF_INIT;
+    struct stock_giveback giveback = {
+        .activity = item->order.activity_id,
+        .shard = item->order.shard,
+        .order_no = slice_of(item->order.order_no),
+        .units_back = d->returned,
+        .units_forfeited = d->forfeited,
+        .epoch = item->order.epoch,
+        .free_mark = true, /* it never was live; the script frees it only where it is this order's own */
+        .reservations = d->reservations,
+    };
+
+    stock_effect_encode(&giveback, &payload);
+    add_message(lane, list, "stock.return", "stock.return", item, &payload, NULL);
+    strbuf_release(&payload);
+}
+
+static struct dead_letter letter_of(const struct create_lane *lane, const struct item *item)
+{
+    return (struct dead_letter){
+        .delivery = &item->delivery,
+        .reason = item->reason,
+        .detail = item->detail,
+        .stage = "create",
+        .origin = lane->conf->create_queue,
+        .worker = lane->worker,
+        .attempt = item->attempt,
+    };
+}
+
+static void add_dead(struct create_lane *lane, struct local_messages *list, const struct item *item)
+{
+    struct dead_letter letter = letter_of(lane, item);
+    struct strbuf headers = STRBUF_INIT, body = STRBUF_INIT;
+
+    dead_letter_headers(&letter, &headers);
+    strbuf_add_slice(&body, item->delivery.body);
+    add_message(lane, list, "order.dead", "order.dead", item, &body, &headers);
+    strbuf_release(&headers);
+    strbuf_release(&body);
+}
+
+static void add_event(struct create_lane *lane, struct local_messages *list, const struct item *item)
+{
+    struct strbuf payload = STRBUF_INIT;
+
+    order_event_rejected(&item->order, item->reason, clock_wall_ms(), &payload);
+    add_message(lane, list, "order.rejected", "order.rejected", item, &payload, NULL);
+    strbuf_release(&payload);
+}
+
+static void compose(struct create_lane *lane, const struct item *item, const struct decision *d,
+                    struct local_messages *list)
+{
+    int64_t lease_ms = lane->shared->relay ? lane->conf->relay_lease : 0;
+
+    add_return(lane, list, item, d);
+    if (item->reason != REASON_BUYER_HAS_ORDER)
+        add_dead(lane, list, item);
+    add_event(lane, list, item);
+    strbuf_reset(&lane->sql);
+    strbuf_add_str(&lane->sql, "BEGIN;");
+    order_store_add_tombstone(&lane->sql, &item->order, item->reason, d->returned, d->forfeited);
+    strbuf_add_char(&lane->sql, ';');
+    local_message_add_insert(lane->db, &lane->sql, list, lease_ms);
+    strbuf_add_str(&lane->sql, ";COMMIT");
+}
+
+static bool commit(struct create_lane *lane, struct error *why)
+{
+    if (FAULT_FAILS(DECIDE_BEFORE_COMMIT))
+        return error_set(why, ERROR_DB_LOST, "fault point decide.before_commit");
+    if (!db_run(lane->db, (struct slice){lane->sql.data, lane->sql.len}, why))
+        return false;
+    if (FAULT_FAILS(DECIDE_AFTER_COMMIT))
+        return error_set(why, ERROR_DB_LOST, "fault point decide.after_commit");
+    return true;
+}
+
+/* The row exists: somebody, perhaps this lane before an answer was lost, has decided already. */
+static bool void_decision(struct create_lane *lane, struct item *item, struct error *err)
+{
+    item->reason = REASON_NONE;
+    item->doubt = REASON_NONE;
+    return resolve(lane, &item, 1, err);
+}
+
+/* true: decided, void, or turned into a plain dead letter since the tombstone itself cannot be written. */
+static bool decide_item(struct create_lane *lane, struct item *item, struct error *err)
+{
+    struct decision d;
+    bool again;
+
+    for (int conflicts = 0, unknown = 0;;) {
+        struct local_messages list;
+        struct error why = {0};
+
+        if (!divide(lane, item, &d, &again, err))
+            return false;
+        if (again) {
+            item->reconsidered = true;
+            item->reason = REASON_NONE;
+            return true;
+        }
+        local_messages_init(&list);
+        compose(lane, item, &d, &list);
+        if (commit(lane, &why)) {
+            item->decided = true;
+            metric_add(lane->metrics, METRIC_ORDERS_REJECTED, 1);
+            if (lane->shared->relay)
+                relay_offer(lane->shared->relay, &list);
+            local_messages_free(&list);
+            return true;
+        }
+        local_messages_free(&list);
+        if (db_usable(lane->db))
+            db_rollback(lane->db);
+        if (why.code == ERROR_DB_DUPLICATE)
+            return void_decision(lane, item, err);
+        if (error_class_of(&why) == ERROR_CLASS_TRANSIENT && ++conflicts < CONFLICTS_MAX) {
+            clock_sleep_ms(backoff_next(&lane->conflict));
+        } else if (error_class_of(&why) == ERROR_CLASS_UNKNOWN && ++unknown < UNKNOWN_MAX) {
+            clock_sleep_ms(backoff_next(&lane->conflict));
+        } else if (why.code == ERROR_DB_DATA || why.code == ERROR_DB_CHECK ||
+                   error_class_of(&why) == ERROR_CLASS_UNKNOWN) {
+            item->plain = true;
+            item->detail = item_detail(lane, "%s; and its tombstone cannot be written: %s", item->detail, why.text);
+            return true;
+        } else {
+            *err = why;
+            return false;
+        }
+    }
+}
+
+bool decide(struct create_lane *lane, struct error *err)
+{
+    if (!lane->db)
+        return error_set(err, ERROR_DB_AWAY, "no database connection");
+    for (size_t i = lane->batch.acked; i < lane->batch.count; i++) {
+        struct item *item = &lane->batch.items[i];
+
+        if (item_fate(lane, item) == FATE_DECIDE && !decide_item(lane, item, err))
+            return error_prefix(err, "deciding %s", item->order.order_no);
+    }
+    return true;
+}
