@@ -14,20 +14,19 @@
 
 #define PATIENCE_MS 60000
 
-static void become(const char *const *argv, int out, int err)
+static void become(const char *const *argv, int in, int out, int err)
 {
     char path[512];
-    int null = open("/dev/null", O_RDONLY);
 
     snprintf(path, sizeof path, "%s/src/%s", testing_env("ORDERD_BUILD"), argv[0]);
-    dup2(null, STDIN_FILENO);
+    dup2(in, STDIN_FILENO);
     dup2(out, STDOUT_FILENO);
     dup2(err, STDERR_FILENO);
     execv(path, (char *const *)(uintptr_t)argv);
     _exit(127);
 }
 
-void program_start(struct program *p, const char *const *argv)
+void program_start_reading(struct program *p, const char *const *argv, int in)
 {
     int out[2], err[2];
 
@@ -36,11 +35,19 @@ void program_start(struct program *p, const char *const *argv)
     p->pid = fork();
     ck_assert(p->pid >= 0);
     if (p->pid == 0)
-        become(argv, out[1], err[1]);
+        become(argv, in, out[1], err[1]);
     close(out[1]);
     close(err[1]);
     p->out_fd = out[0];
     p->err_fd = err[0];
+}
+
+void program_start(struct program *p, const char *const *argv)
+{
+    int null = open("/dev/null", O_RDONLY);
+
+    program_start_reading(p, argv, null);
+    close(null);
 }
 
 /* What does not fit is read and dropped, so that the program never waits for us. */

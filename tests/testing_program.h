@@ -15,6 +15,9 @@ struct program {
 /* Starts "<build>/src/<name>" with these arguments (NULL ends them), no standard input. argv[0] is the name. */
 void program_start(struct program *p, const char *const *argv);
 
+/* The same with this file as its standard input. */
+void program_start_reading(struct program *p, const char *const *argv, int in);
+
 /* Collects its output until it ends; fails the test after 60 s. */
 void program_wait(struct program *p);
 

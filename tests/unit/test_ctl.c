@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +12,11 @@
 #include <unistd.h>
 
 #include "../../src/program/ctl/ctl.h"
+#include "../../src/program/ctl/payload.h"
+#include "../../src/program/ctl/print.h"
 #include "../../src/program/ctl/record.h"
+#include "../../src/program/ctl/tally.h"
+#include "orderd/local_message_admin.h"
 #include "orderd/near.h"
 
 static struct program p;
@@ -26,7 +31,7 @@ static const struct {
     const char *args[24];
     const char *sentence; /* without "orderctl: " and the newline */
 } mistakes[] = {
-    {{NULL}, "a command is missing (one of migrate, topology, activity, config); see `orderctl --help`"},
+    {{NULL}, "a command is missing (one of migrate, topology, activity, outbox, config); see `orderctl --help`"},
     {{"migrat", NULL}, "unknown command \"migrat\" (did you mean \"migrate\"?); see `orderctl --help`"},
     {{"xyz", NULL}, "unknown command \"xyz\"; see `orderctl --help`"},
     {{"", NULL}, "unknown command \"\"; see `orderctl --help`"},
@@ -83,6 +88,45 @@ static const struct {
     {{CREATE, "--starts", "tomorrow", NULL},
      "activity create: --starts \"tomorrow\" is not a time such as 2026-12-01T10:00:00Z, now or +5m" HELP_OF(
          "activity create")},
+    {{"outbox", NULL}, "outbox: a command is missing (one of stats, list, show, retry, purge)" HELP_OF("outbox")},
+    {{"outbox", "stats", "1", NULL}, "outbox stats: unexpected argument \"1\"" HELP_OF("outbox stats")},
+    {{"outbox", "list", "--state", "dead", NULL},
+     "outbox list: --state \"dead\" is not one of pending|sent|quarantined" HELP_OF("outbox list")},
+    {{"outbox", "list", "--state", "", NULL},
+     "outbox list: --state \"\" is not one of pending|sent|quarantined" HELP_OF("outbox list")},
+    {{"outbox", "list", "--state", "pending|sent", NULL},
+     "outbox list: --state \"pending|sent\" is not one of pending|sent|quarantined" HELP_OF("outbox list")},
+    {{"outbox", "list", "--state", "sent", "--due", NULL},
+     "outbox list: --due is about pending messages, not about sent ones" HELP_OF("outbox list")},
+    {{"outbox", "list", "--since", "+5m", NULL},
+     "outbox list: --since \"+5m\" is not a time such as 2026-12-01T10:00:00Z or -5m" HELP_OF("outbox list")},
+    {{"outbox", "list", "--until", "yesterday", NULL},
+     "outbox list: --until \"yesterday\" is not a time such as 2026-12-01T10:00:00Z or -5m" HELP_OF("outbox list")},
+    {{"outbox", "list", "--limit", "-1", NULL},
+     "outbox list: --limit \"-1\" is not a number from 0 to 9223372036854775807" HELP_OF("outbox list")},
+    {{"outbox", "list", "--key=", NULL}, "outbox list: --key \"\" has not 1 to 100 bytes" HELP_OF("outbox list")},
+    {{"outbox", "list", "17", NULL}, "outbox list: unexpected argument \"17\"" HELP_OF("outbox list")},
+    {{"outbox", "show", NULL}, "outbox show: KEY|ID is missing" HELP_OF("outbox show")},
+    {{"outbox", "retry", NULL}, "outbox retry: KEY|ID or --all-quarantined is missing" HELP_OF("outbox retry")},
+    {{"outbox", "retry", "--all-quarantined", "17", NULL},
+     "outbox retry: name messages or give --all-quarantined, not both" HELP_OF("outbox retry")},
+    {{"outbox", "retry", "17", "--topic", "t", NULL},
+     "outbox retry: --topic goes with --all-quarantined only" HELP_OF("outbox retry")},
+    {{"outbox", "retry", "--all-quarantined", "--sent", NULL},
+     "outbox retry: --sent is for messages that are named, not for --all-quarantined" HELP_OF("outbox retry")},
+    {{"outbox", "retry", "--all", NULL}, "outbox retry: unknown option \"--all\"" HELP_OF("outbox retry")},
+    {{"outbox", "purge", NULL}, "outbox purge: --state is missing" HELP_OF("outbox purge")},
+    {{"outbox", "purge", "--state", "pending", NULL},
+     "outbox purge: --state \"pending\" is not one of sent|quarantined" HELP_OF("outbox purge")},
+    {{"outbox", "purge", "--state", "quarantined", NULL},
+     "outbox purge: --state quarantined needs --confirm with the number of rows that --dry-run names" HELP_OF(
+         "outbox purge")},
+    {{"outbox", "purge", "--state", "sent", "--confirm", "1", NULL},
+     "outbox purge: --confirm is for --state quarantined only" HELP_OF("outbox purge")},
+    {{"outbox", "purge", "--state", "sent", "17", "--older-than", "1h", NULL},
+     "outbox purge: name messages or choose them by options, not both" HELP_OF("outbox purge")},
+    {{"outbox", "purge", "--state", "sent", "--older-than", "60", NULL},
+     "outbox purge: --older-than \"60\" is not a time such as 15m, from 0 to 3650d" HELP_OF("outbox purge")},
 };
 
 #define COUNT(a) (sizeof(a) / sizeof *(a))
@@ -169,7 +213,7 @@ START_TEST(tables)
     char before[32] = "", first[32];
 
     for (size_t i = 0; i < CTL_COMMAND_COUNT; i++) {
-        ck_assert_int_le((int)ctl_commands[i].most, CTL_OPERANDS_MAX);
+        ck_assert_uint_le(ctl_commands[i].least, ctl_commands[i].most);
         ck_assert_int_eq(sscanf(ctl_commands[i].words, "%31s", first), 1);
         for (size_t j = 0; j < i && strcmp(first, before) != 0; j++)
             ck_assert_msg(!ctl_next_word(ctl_commands[j].words, first), "%s stands apart", ctl_commands[i].words);
@@ -344,6 +388,140 @@ START_TEST(when)
 }
 END_TEST
 
+static const struct {
+    const char *text;
+    bool good, relative;
+    int64_t ms;
+} pasts[] = {
+    {"now", true, true, 0},      {"-5m", true, true, 300000},
+    {"-0", true, true, 0},       {"2026-12-01T10:00:00Z", true, false, 1796119200000},
+    {"+5m", false, false, 0},    {"5m", false, false, 0},
+    {"-5", false, false, 0},     {"--5m", false, false, 0},
+    {"-3651d", false, false, 0}, {"-", false, false, 0},
+    {"", false, false, 0},
+};
+
+START_TEST(past)
+{
+    struct activity_when out = {false, -1};
+
+    ck_assert_msg(ctl_parse_past(pasts[_i].text, &out) == pasts[_i].good, "%s", pasts[_i].text);
+    if (!pasts[_i].good)
+        return;
+    ck_assert_int_eq(out.relative, pasts[_i].relative);
+    ck_assert_int_eq(out.ms, pasts[_i].ms);
+}
+END_TEST
+
+static const struct {
+    const char *in, *out; /* out NULL: is shown as it is */
+} payloads[] = {
+    {"{}", "{}"},
+    {" [ ] ", "[]"},
+    {"{\"a\":1,\"b\":[true,null,{\"c\":{}}]}",
+     "{\n  \"a\": 1,\n  \"b\": [\n    true,\n    null,\n    {\n      \"c\": {}\n    }\n  ]\n}"},
+    {"{\"a,{b\\\"]\" :\n 1.10 ,\"a,{b\\\"]\":\"x: \\\\\"}",
+     "{\n  \"a,{b\\\"]\": 1.10,\n  \"a,{b\\\"]\": \"x: \\\\\"\n}"},
+    {"[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[1]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]", NULL},
+    {"", NULL},
+    {"5", NULL},
+    {"{\"a\":}", NULL},
+    {"{\"a\":1", NULL},
+    {"[\"\xff\"]", NULL},
+};
+
+START_TEST(payload)
+{
+    struct strbuf out = STRBUF_INIT;
+
+    strbuf_add_str(&out, "before ");
+    ck_assert_msg(payload_indent(slice_of(payloads[_i].in), &out) == (payloads[_i].out != NULL), "%s", payloads[_i].in);
+    ck_assert_str_eq(out.data + 7, payloads[_i].out ? payloads[_i].out : "");
+    strbuf_release(&out);
+}
+END_TEST
+
+/* The vectors of RFC 4648. */
+START_TEST(base64)
+{
+    static const char *const vectors[][2] = {{"f", "Zg=="},           {"fo", "Zm8="},        {"foo", "Zm9v"},
+                                             {"foob", "Zm9vYg=="},    {"fooba", "Zm9vYmE="}, {"foobar", "Zm9vYmFy"},
+                                             {"\xff\xfe\xfd", "//79"}};
+    struct strbuf out = STRBUF_INIT;
+
+    for (size_t i = 0; i < COUNT(vectors); i++) {
+        strbuf_reset(&out);
+        payload_add_base64(&out, slice_of(vectors[i][0]));
+        ck_assert_str_eq(out.data, vectors[i][1]);
+    }
+    strbuf_release(&out);
+}
+END_TEST
+
+START_TEST(utf8)
+{
+    setlocale(LC_CTYPE, "C.UTF-8");
+    ck_assert(payload_is_utf8(slice_of("")));
+    ck_assert(payload_is_utf8((struct slice){"a\0b", 3}));
+    ck_assert(payload_is_utf8(slice_of("\u51ac \U0001f600")));
+    ck_assert(!payload_is_utf8(slice_of("a\xff")));
+    ck_assert(!payload_is_utf8(slice_of("\xe5\x86")));     /* cut */
+    ck_assert(!payload_is_utf8(slice_of("\xed\xa0\x80"))); /* a surrogate */
+    ck_assert(!payload_is_utf8(slice_of("\xc0\xaf")));     /* overlong */
+}
+END_TEST
+
+START_TEST(span)
+{
+    static const struct {
+        int64_t ms;
+        const char *text;
+    } spans[] = {{0, "0ms"},        {999, "999ms"},  {1000, "1s"},       {119999, "119s"}, {120000, "2m"},
+                 {7199999, "119m"}, {7200000, "2h"}, {172799999, "47h"}, {172800000, "2d"}};
+    char text[SPAN_TEXT];
+
+    for (size_t i = 0; i < COUNT(spans); i++)
+        ck_assert_str_eq(span_text(text, spans[i].ms), spans[i].text);
+}
+END_TEST
+
+static void seen(void *arg, struct slice name, int64_t count)
+{
+    strbuf_addf(arg, "%.*s=%d ", (int)name.len, name.ptr, (int)count);
+}
+
+START_TEST(tallied)
+{
+    struct tally *tally = NULL;
+    struct strbuf text = STRBUF_INIT;
+
+    ck_assert_int_eq(tally_add(&tally, slice_of("b")), 1);
+    ck_assert_int_eq(tally_add(&tally, slice_of("a")), 1);
+    ck_assert_int_eq(tally_add(&tally, slice_of("b")), 2);
+    ck_assert_int_eq(tally_add(&tally, (struct slice){"b\0", 2}), 1);
+    tally_each(tally, seen, &text);
+    ck_assert_str_eq(text.data, "b=2 a=1 b=1 ");
+    tally_free(&tally);
+    strbuf_release(&text);
+}
+END_TEST
+
+/* What a row of --state says is a state of the table. */
+START_TEST(states)
+{
+    char words[64];
+    enum local_message_state state;
+    const enum ctl_option_id options[] = {CTL_OPTION_outbox_list_state, CTL_OPTION_outbox_purge_state};
+
+    for (size_t i = 0; i < COUNT(options); i++) {
+        snprintf(words, sizeof words, "%s", ctl_options[options[i]].value);
+        for (char *word = strtok(words, "|"); word; word = strtok(NULL, "|"))
+            ck_assert_msg(local_message_state_of_name(slice_of(word), &state), "%s", word);
+    }
+    ck_assert(!local_message_state_of_name(slice_of("dead"), &state));
+}
+END_TEST
+
 START_TEST(record)
 {
     struct strbuf line = STRBUF_INIT;
@@ -361,9 +539,10 @@ START_TEST(record)
     record_time(&line, "e", 0);
     record_time(&line, "f", 1796119200500);
     record_null(&line, "g");
+    record_slice(&line, "h", (struct slice){"a\0\xff", 3});
     record_close(&line, '}');
     ck_assert_str_eq(line.data, "{\"a\":\"x\\\"\\n\",\"b\":[{},{\"c\":-9223372036854775808,\"d\":false}],\"e\":null,"
-                                "\"f\":\"2026-12-01T10:00:00.500Z\",\"g\":null}");
+                                "\"f\":\"2026-12-01T10:00:00.500Z\",\"g\":null,\"h\":\"a\\u0000\xef\xbf\xbd\"}");
     strbuf_release(&line);
 }
 END_TEST
@@ -404,6 +583,13 @@ int main(void)
     tcase_add_test(config, config_bad);
     tcase_add_test(config, config_defaults);
     tcase_add_loop_test(pure, when, 0, COUNT(whens));
+    tcase_add_loop_test(pure, past, 0, COUNT(pasts));
+    tcase_add_loop_test(pure, payload, 0, COUNT(payloads));
+    tcase_add_test(pure, base64);
+    tcase_add_test(pure, utf8);
+    tcase_add_test(pure, span);
+    tcase_add_test(pure, tallied);
+    tcase_add_test(pure, states);
     tcase_add_test(pure, record);
     tcase_add_test(pure, near_words);
     suite_add_tcase(s, line);

@@ -4,7 +4,7 @@
  *
  * id        names the function ctl_<id> and, in tbl/ctl_option.h, the rows of its options
  * words     one or two, unique; commands of one first word stand together
- * operands  as shown in its usage line, least to most of them; "ID" is one number from 1 up
+ * operands  as shown in its usage line, least to most of them (SIZE_MAX: any number); "ID" is one number from 1 up
  * more      lines of at most 78 columns for its --help: what it does exactly, exit codes of its own, examples
  * No guard: included once per use. */
 X(migrate_status, "migrate status", "", 0, 0, "show which migrations of the schema are applied",
@@ -111,6 +111,80 @@ X(activity_list, "activity list", "", 0, 0, "list all activities",
   "Examples:\n"
   "  orderctl activity list\n"
   "  orderctl activity list --json | jq -r 'select(.state == \"scheduled\").id'\n")
+X(outbox_stats, "outbox stats", "", 0, 0, "count the local messages, and say how long they have waited",
+  "The local message table holds what a committed transaction wants sent: orders,\n"
+  "events, dead letters, units that go back to Redis. Counts its rows by topic\n"
+  "and state, with the age of the oldest, and shows the most frequent errors.\n"
+  "\n"
+  "pending      waits for its time (due), or is being sent right now (leased)\n"
+  "sent         done; deleted after relay.keep_sent\n"
+  "quarantined  failed too often, or can never be sent: waits for somebody to act\n"
+  "\n"
+  "All times are by the clock of the database. A big table is counted piece by\n"
+  "piece, while it changes.\n"
+  "\n"
+  "Examples:\n"
+  "  orderctl outbox stats\n"
+  "  orderctl outbox stats --json | jq .overdue_ms\n")
+X(outbox_list, "outbox list", "", 0, 0, "list local messages",
+  "By ascending id. DUE says when a pending message may be sent next, `late` for\n"
+  "how long it has been due; LEASED BY who is sending it right now.\n"
+  "\n"
+  "WHEN is an instant in UTC such as 2026-12-01T10:00:00Z, or lies before now by\n"
+  "the clock of the database: -5m, -2h. It is compared with the creation.\n"
+  "\n"
+  "Examples:\n"
+  "  orderctl outbox list --state quarantined --limit 0\n"
+  "  orderctl outbox list --due --topic order.create --since -1h\n"
+  "  orderctl outbox list --key stock.return: --json | jq -r .key\n")
+X(outbox_show, "outbox show", "KEY|ID...", 1, SIZE_MAX, "show local messages with all they hold",
+  "A number is an id, anything else a key; - reads more of them from standard\n"
+  "input, one a line. A payload that is JSON is shown indented, any other as text;\n"
+  "bytes that are no printable characters are shown as \\x1b. With --json the\n"
+  "payload is a string where it is UTF-8, and in base64 where it is not.\n"
+  "\n"
+  "Exit codes: 0 all shown; 3 some are not there; 65 none is.\n"
+  "\n"
+  "Examples:\n"
+  "  orderctl outbox show order.dead:1812345678901234567\n"
+  "  orderctl outbox show 17 --json | jq '.payload | fromjson'\n")
+X(outbox_retry, "outbox retry", "[KEY|ID...]", 0, SIZE_MAX, "send local messages now, with all their attempts before them",
+  "Makes quarantined messages pending again, and pending ones that wait due now. A\n"
+  "number is an id, anything else a key; - reads more of them from standard input,\n"
+  "one a line. Which rows it is about is decided once, at the beginning: a row\n"
+  "that has changed when its turn comes is left alone, and so is one that is being\n"
+  "sent right now.\n"
+  "\n"
+  "Each row is retried (with --dry-run: would be retried), leased (it is being\n"
+  "sent), sent (already), changed or missing.\n"
+  "\n"
+  "Exit codes: 0 all will be sent; 3 some will not, and each says why.\n"
+  "\n"
+  "Examples:\n"
+  "  orderctl outbox retry --all-quarantined --topic order.create --dry-run\n"
+  "  orderctl outbox retry stock.return:1812345678901234567\n"
+  "  orderctl outbox list --state quarantined --limit 0 --json | jq .id > ids\n"
+  "  orderctl outbox retry - < ids\n")
+X(outbox_purge, "outbox purge", "[KEY|ID...]", 0, SIZE_MAX, "delete local messages that are sent, or given up",
+  "Deletes rows in this state: all of them, those that the options choose, or those\n"
+  "that are named (a number is an id, anything else a key; - reads more of them\n"
+  "from standard input, one a line). Pending messages are never deleted. Works in\n"
+  "small batches while the relay goes on.\n"
+  "\n"
+  "What is quarantined was never sent, and nobody sends it once it is deleted: an\n"
+  "order is lost, an event is never heard of, and the units of a stock.return never\n"
+  "go back on sale. So it takes --confirm with the number of rows that --dry-run\n"
+  "names, and refuses where there are more or fewer by then.\n"
+  "\n"
+  "WHEN is as in `orderctl outbox list --help`.\n"
+  "\n"
+  "Exit codes: 0 deleted; 3 some rows had changed meanwhile, or are not there, or\n"
+  "are in another state; 65 the number to confirm is another.\n"
+  "\n"
+  "Examples:\n"
+  "  orderctl outbox purge --state sent --older-than 1h --dry-run\n"
+  "  orderctl outbox purge --state quarantined --topic test.topic --dry-run\n"
+  "  orderctl outbox purge --state quarantined --topic test.topic --confirm 3\n")
 X(config_check, "config check", "", 0, 0, "check the configuration file",
   "Reads the file and the secrets that it names; touches no server. One sentence\n"
   "names the first problem, with file and line.\n"

@@ -8,7 +8,9 @@
  *           DURATION  such as 15m, from least to most ms
  *           TEXT      least to most bytes
  *           WHEN      2026-12-01T10:00:00Z, now, +5m
- * default   text as it would be written; NULL: it must be given (but for a FLAG)
+ *           PAST      2026-12-01T10:00:00Z, now, -5m
+ *           CHOICE    one of the words that VALUE lists: "a|b|c"
+ * default   text as it would be written; "": it may be left out; NULL: it must be given (but for a FLAG)
  * No guard: included once per use. */
 X(migrate_up, dry_run, "dry-run", FLAG, "", 0, 0, NULL, "only show what would be applied")
 
@@ -35,3 +37,27 @@ X(activity_create, dry_run, "dry-run", FLAG, "", 0, 0, NULL, "only check and sho
 X(activity_approve, dry_run, "dry-run", FLAG, "", 0, 0, NULL, "only say whether it could be approved")
 
 X(activity_preheat, dry_run, "dry-run", FLAG, "", 0, 0, NULL, "only look, and show what would be done")
+
+X(outbox_list, state, "state", CHOICE, "pending|sent|quarantined", 0, 0, "", "only those in this state")
+X(outbox_list, topic, "topic", TEXT, "TOPIC", 1, 64, "", "only those of this topic")
+X(outbox_list, key, "key", TEXT, "PREFIX", 1, LOCAL_MESSAGE_KEY_MAX, "", "only those whose key begins so")
+X(outbox_list, since, "since", PAST, "WHEN", 0, 0, "", "only those created then or later")
+X(outbox_list, until, "until", PAST, "WHEN", 0, 0, "", "only those created before")
+X(outbox_list, due, "due", FLAG, "", 0, 0, NULL, "only pending ones that may be sent now, and that nobody is sending")
+X(outbox_list, limit, "limit", NUMBER, "N", 0, INT64_MAX, "100", "list at most N; 0: all")
+
+X(outbox_retry, all_quarantined, "all-quarantined", FLAG, "", 0, 0, NULL, "all that are quarantined now")
+X(outbox_retry, topic, "topic", TEXT, "TOPIC", 1, 64, "", "with --all-quarantined: only those of this topic")
+X(outbox_retry, sent, "sent", FLAG, "", 0, 0, NULL,
+  "of those that are named also what was sent: sends it again, so its receivers must know it by its message id")
+X(outbox_retry, dry_run, "dry-run", FLAG, "", 0, 0, NULL, "only show what would be done")
+
+X(outbox_purge, state, "state", CHOICE, "sent|quarantined", 0, 0, NULL, "delete those in this state")
+X(outbox_purge, older_than, "older-than", DURATION, "TIME", 0, INT64_C(3650) * 86400000, "",
+  "only those that were sent or quarantined that long ago")
+X(outbox_purge, topic, "topic", TEXT, "TOPIC", 1, 64, "", "only those of this topic")
+X(outbox_purge, key, "key", TEXT, "PREFIX", 1, LOCAL_MESSAGE_KEY_MAX, "", "only those whose key begins so")
+X(outbox_purge, since, "since", PAST, "WHEN", 0, 0, "", "only those created then or later")
+X(outbox_purge, until, "until", PAST, "WHEN", 0, 0, "", "only those created before")
+X(outbox_purge, confirm, "confirm", NUMBER, "N", 0, INT64_MAX, "", "quarantined ones: the number of rows that --dry-run named")
+X(outbox_purge, dry_run, "dry-run", FLAG, "", 0, 0, NULL, "only count what would be deleted")

@@ -77,7 +77,7 @@ static enum exitcode run(struct ctl *ctl)
         return ctl->code;
     fflush(stdout); /* what was done comes before why no more was */
     print_error(ctl, ctl->path, &err);
-    return exitcode_of(&err);
+    return ctl->code == EXIT_USAGE ? EXIT_USAGE : exitcode_of(&err);
 }
 
 enum exitcode ctl_main(int argc, char **argv)

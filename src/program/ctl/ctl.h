@@ -13,6 +13,7 @@
 #include "orderd/error.h"
 #include "orderd/exitcode.h"
 #include "orderd/kv.h"
+#include "orderd/local_message.h" /* ranges in tbl/ctl_option.h */
 
 #define CTL_DEFAULT_CONF "/etc/orderd/orderd.conf"
 
@@ -30,7 +31,7 @@ enum ctl_option_id {
     CTL_OPTION_COUNT
 };
 
-enum ctl_type { CTL_FLAG, CTL_NUMBER, CTL_DURATION, CTL_TEXT, CTL_WHEN };
+enum ctl_type { CTL_FLAG, CTL_NUMBER, CTL_DURATION, CTL_TEXT, CTL_WHEN, CTL_PAST, CTL_CHOICE };
 
 struct ctl;
 
@@ -75,19 +76,18 @@ extern const struct ctl_global ctl_globals[CTL_GLOBAL_COUNT];
 struct ctl_value {
     bool set; /* given, or by its default */
     const char *text;
-    int64_t number; /* NUMBER; DURATION in ms; WHEN: see struct activity_when */
-    bool relative;  /* WHEN */
+    int64_t number; /* NUMBER; DURATION in ms; WHEN and PAST: see struct activity_when; CHOICE: which, from 0 */
+    bool relative;  /* WHEN, PAST */
 };
 
-#define CTL_OPERANDS_MAX 4
-#define CTL_PATH_MAX     64
+#define CTL_PATH_MAX 64
 
 struct ctl {
     const char *conf_path;
     bool json, quiet, color, help, version;
     char path[CTL_PATH_MAX]; /* the words so far: "activity", "activity create" */
     enum ctl_command_id id;  /* CTL_COMMAND_COUNT while the words name none */
-    const char *operands[CTL_OPERANDS_MAX];
+    char **operands;         /* moved together in argv */
     size_t operand_count;
     int64_t operand_id; /* the operand "ID" */
     struct ctl_value values[CTL_OPTION_COUNT];
@@ -103,6 +103,13 @@ ORDERD_MUST_CHECK bool ctl_parse(struct ctl *ctl, int argc, char **argv, struct 
 
 /* 2026-12-01T10:00:00Z (with up to three digits of a second), now, +5m. */
 ORDERD_MUST_CHECK bool ctl_parse_when(const char *text, struct activity_when *out);
+
+/* The same, or a time that lies before now: -5m. ms is then how far. */
+ORDERD_MUST_CHECK bool ctl_parse_past(const char *text, struct activity_when *out);
+
+/* A mistake on the command line that only the command itself can see, before it has done anything: the error and the
+ * exit code for it. Answers false. */
+bool ctl_misuse(struct ctl *ctl, struct error *err, const char *fmt, ...) ORDERD_PRINTF(3, 4);
 
 /* Where the words of a command go on after `path` ("" begins all): its next word, "" at its end; NULL: elsewhere. */
 const char *ctl_next_word(const char *words, const char *path);

@@ -84,7 +84,8 @@ static void help_all(struct strbuf *out)
 {
     strbuf_add_str(out, "Usage: orderctl [OPTION...] COMMAND [ARGUMENT...]\n"
                         "\n"
-                        "For the people who run orderd: schema, broker topology and activities (sales).\n"
+                        "For the people who run orderd: schema, broker topology, activities (sales)\n"
+                        "and the local message table (outbox).\n"
                         "Whatever changes something has --dry-run, and may be repeated.\n"
                         "\n"
                         "Commands:\n");
@@ -157,7 +158,7 @@ static void add_options(enum ctl_command_id id, struct strbuf *out)
         any = true;
         snprintf(name, sizeof name, "--%s%s%s", o->spelling, o->value[0] ? " " : "", o->value);
         strbuf_add_str(&text, o->help);
-        if (o->def)
+        if (o->def && o->def[0])
             strbuf_addf(&text, " (default %s)", o->def);
         add_item(out, name, text.data);
         strbuf_release(&text);

@@ -32,6 +32,19 @@ static bool misuse(struct line *l, const char *fmt, ...)
     return error_set(l->err, ERROR_INPUT_INVALID, "%s%s%s", path, colon, text);
 }
 
+bool ctl_misuse(struct ctl *ctl, struct error *err, const char *fmt, ...)
+{
+    char text[ERROR_TEXT_MAX];
+    va_list ap;
+
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+    ctl_advise(ctl, "see `orderctl %s --help`", ctl->path);
+    ctl->code = EXIT_USAGE;
+    return error_set(err, ERROR_INPUT_INVALID, "%s", text);
+}
+
 static bool unknown(struct line *l, const char *what, const char *prefix, const struct near *near)
 {
     if (near->best)
@@ -94,7 +107,7 @@ static bool take_operand(struct line *l, const char *text)
     }
     if (ctl->operand_count == ctl_commands[ctl->id].most)
         return misuse(l, "unexpected argument \"%.60s\"", text);
-    ctl->operands[ctl->operand_count++] = text;
+    ctl->operands[ctl->operand_count++] = l->argv[l->next - 1];
     return true;
 }
 
@@ -114,12 +127,31 @@ static bool wrong_value(struct line *l, const struct ctl_option *o, const char *
         return misuse(l, "--%s \"%.60s\" is not a time such as 15m, from %s to %s", o->spelling, text, least, most);
     case CTL_WHEN:
         return misuse(l, "--%s \"%.60s\" is not a time such as 2026-12-01T10:00:00Z, now or +5m", o->spelling, text);
+    case CTL_PAST:
+        return misuse(l, "--%s \"%.60s\" is not a time such as 2026-12-01T10:00:00Z or -5m", o->spelling, text);
+    case CTL_CHOICE:
+        return misuse(l, "--%s \"%.60s\" is not one of %s", o->spelling, text, o->value);
     default:
         if (o->least == o->most)
             return misuse(l, "--%s \"%.60s\" has not %" PRId64 " bytes", o->spelling, text, o->most);
         return misuse(l, "--%s \"%.60s\" has not %" PRId64 " to %" PRId64 " bytes", o->spelling, text, o->least,
                       o->most);
     }
+}
+
+/* Which of "a|b|c", from 0. */
+static bool choose(const char *choices, const char *text, int64_t *out)
+{
+    size_t len = strlen(text);
+
+    for (*out = 0; *choices; ++*out) {
+        size_t word = strcspn(choices, "|");
+
+        if (word == len && memcmp(choices, text, len) == 0)
+            return true;
+        choices += word + (choices[word] == '|');
+    }
+    return false;
 }
 
 static bool read_value(const struct ctl_option *o, const char *text, struct ctl_value *v)
@@ -137,8 +169,11 @@ static bool read_value(const struct ctl_option *o, const char *text, struct ctl_
         return units_parse_duration(text, &v->number) && v->number >= o->least && v->number <= o->most;
     case CTL_TEXT:
         return (int64_t)strlen(text) >= o->least && (int64_t)strlen(text) <= o->most;
+    case CTL_CHOICE:
+        return choose(o->value, text, &v->number);
     case CTL_WHEN:
-        good = ctl_parse_when(text, &when);
+    case CTL_PAST:
+        good = o->type == CTL_WHEN ? ctl_parse_when(text, &when) : ctl_parse_past(text, &when);
         v->number = when.ms;
         v->relative = when.relative;
         return good;
@@ -301,7 +336,7 @@ static bool complete(struct line *l)
     const struct ctl_command *command = &ctl_commands[ctl->id];
 
     if (ctl->operand_count < command->least)
-        return misuse(l, "%s is missing", command->operands);
+        return misuse(l, "%.*s is missing", (int)strcspn(command->operands, "."), command->operands);
     if (ctl->operand_count && strcmp(command->operands, "ID") == 0 &&
         !units_parse_i64(ctl->operands[0], 1, INT64_MAX, &ctl->operand_id))
         return misuse(l, "\"%.60s\" is not a number from 1 to %" PRId64, ctl->operands[0], INT64_MAX);
@@ -312,7 +347,7 @@ static bool complete(struct line *l)
             continue;
         if (!o->def)
             return misuse(l, "--%s is missing", o->spelling);
-        if (!read_value(o, o->def, &ctl->values[i]))
+        if (o->def[0] && !read_value(o, o->def, &ctl->values[i]))
             return wrong_value(l, o, o->def);
     }
     return true;
@@ -323,6 +358,7 @@ bool ctl_parse(struct ctl *ctl, int argc, char **argv, struct error *err)
     struct line l = {ctl, argv, argc, 1, false, err};
 
     ctl->id = CTL_COMMAND_COUNT;
+    ctl->operands = argv + 1; /* never overtakes what is still to be read */
     while (l.next < l.argc) {
         if (!take(&l, l.argv[l.next++]))
             return false;

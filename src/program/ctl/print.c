@@ -61,6 +61,53 @@ static void put_cut(const char *text, size_t most)
         fputs("\u2026", stdout);
 }
 
+static void put_escape(const char *text, size_t len, enum print_escape escape)
+{
+    mbstate_t state = {0};
+    wchar_t c;
+    size_t n = mbrtowc(&c, text, len, &state);
+
+    if (escape == ESCAPE_JSON && n > 0 && n <= len && c > 0xffff)
+        printf("\\u%04x\\u%04x", 0xd7c0 + ((unsigned)c >> 10), 0xdc00 + ((unsigned)c & 0x3ff));
+    else if (escape == ESCAPE_JSON && n > 0 && n <= len)
+        printf("\\u%04x", (unsigned)c);
+    else
+        for (size_t i = 0; i < len; i++)
+            printf("\\x%02x", (unsigned char)text[i]);
+}
+
+/* One character of what print_escaped shows: its bytes. */
+static size_t put_shown(const char *text, size_t left, enum print_escape escape)
+{
+    mbstate_t state = {0};
+    wchar_t c;
+    size_t n = mbrtowc(&c, text, left, &state);
+    bool good = n > 0 && n <= left;
+
+    if (!good)
+        n = 1;
+    if (!good || wcwidth(c) < 1)
+        put_escape(text, n, escape);
+    else if (c == '\\' && escape == ESCAPE_TEXT)
+        fputs("\\\\", stdout);
+    else
+        fwrite(text, 1, n, stdout);
+    return n;
+}
+
+void print_escaped(const char *bytes, size_t len, int indent, enum print_escape escape)
+{
+    printf("%*s", indent, "");
+    for (size_t i = 0; i < len;) {
+        if (bytes[i] != '\n') {
+            i += put_shown(bytes + i, len - i, escape);
+        } else if (++i < len) {
+            printf("\n%*s", indent, "");
+        }
+    }
+    putchar('\n');
+}
+
 static void put_tinted(const struct ctl *ctl, const char *text, size_t most, enum tint tint)
 {
     static const char *const colors[] = {"", "\033[32m", "\033[33m", "\033[31m", "\033[2m"};
@@ -109,7 +156,52 @@ void print_warning(const char *fmt, ...)
     va_end(ap);
 }
 
+/* ---- progress ---- */
+
+#define PROGRESS_EVERY_MS 200
+
+static int64_t progress_at; /* 0: no line is shown */
+
+void print_progress(const struct ctl *ctl, const char *fmt, ...)
+{
+    int64_t now = clock_mono_ms();
+    va_list ap;
+
+    if (ctl->quiet || now - progress_at < PROGRESS_EVERY_MS || !isatty(STDERR_FILENO))
+        return;
+    progress_at = now;
+    va_start(ap, fmt);
+    fputs("\r\033[K", stderr);
+    vfprintf(stderr, fmt, ap);
+    va_end(ap);
+    fflush(stderr);
+}
+
+void print_progress_end(void)
+{
+    if (progress_at)
+        fputs("\r\033[K", stderr);
+    progress_at = 0;
+}
+
 /* ---- tables ---- */
+
+const char *span_text(char out[SPAN_TEXT], int64_t ms)
+{
+    static const struct {
+        int64_t below, unit;
+        const char *name;
+    } units[] = {{1000, 1, "ms"}, {120000, 1000, "s"}, {7200000, 60000, "m"}, {172800000, 3600000, "h"}};
+    size_t i = 0;
+
+    while (i < sizeof units / sizeof *units && ms >= units[i].below)
+        i++;
+    if (i < sizeof units / sizeof *units)
+        snprintf(out, SPAN_TEXT, "%" PRId64 "%s", ms / units[i].unit, units[i].name);
+    else
+        snprintf(out, SPAN_TEXT, "%" PRId64 "d", ms / 86400000);
+    return out;
+}
 
 void table_begin(struct table *t, const char *const *heads, size_t columns)
 {
@@ -126,6 +218,25 @@ void table_text(struct table *t, const char *text, enum tint tint)
         t->list = check_realloc(t->list, t->room * sizeof *t->list);
     }
     t->list[t->cells++] = (struct table_cell){check_strdup(text), tint};
+}
+
+/* A NUL in it is shown, as every byte that is no character. */
+void table_slice(struct table *t, struct slice text, enum tint tint)
+{
+    char *copy = check_malloc(text.len + 1);
+
+    for (size_t i = 0; i < text.len; i++)
+        copy[i] = text.ptr[i] ? text.ptr[i] : '\x01';
+    copy[text.len] = '\0';
+    table_text(t, copy, tint);
+    free(copy);
+}
+
+void table_span(struct table *t, int64_t ms)
+{
+    char text[SPAN_TEXT];
+
+    table_text(t, span_text(text, ms), TINT_NONE);
 }
 
 void table_number(struct table *t, int64_t number)
@@ -160,59 +271,61 @@ static size_t at_least(size_t a, size_t b)
     return a > b ? a : b;
 }
 
-struct layout {
-    size_t widths[TABLE_COLUMNS_MAX];
-    size_t last; /* columns that the last one may take */
-};
-
-static void lay_out(const struct table *t, struct layout *l)
+/* Answers how many columns the last one may take. */
+static size_t lay_out(struct table *t)
 {
     size_t before = 0, all = width_of_output();
 
     for (size_t c = 0; c < t->columns; c++) {
-        l->widths[c] = columns_of(t->heads[c] + (t->heads[c][0] == '-'));
+        t->widths[c] = at_least(t->widths[c], columns_of(t->heads[c] + (t->heads[c][0] == '-')));
         for (size_t i = c; i < t->cells; i += t->columns)
-            l->widths[c] = at_least(l->widths[c], columns_of(t->list[i].text));
+            t->widths[c] = at_least(t->widths[c], columns_of(t->list[i].text));
         if (c + 1 < t->columns)
-            before += l->widths[c] + 2;
+            before += t->widths[c] + 2;
     }
-    l->last = all == SIZE_MAX || before + 8 > all ? SIZE_MAX : all - before;
+    return all == SIZE_MAX || before + 8 > all ? SIZE_MAX : all - before;
 }
 
-static void put_row(const struct ctl *ctl, const struct table *t, const struct layout *l, const struct table_cell *row)
+static void put_row(const struct ctl *ctl, const struct table *t, size_t most, const struct table_cell *row)
 {
     for (size_t c = 0; c < t->columns; c++) {
         bool right = t->heads[c][0] == '-', last = c + 1 == t->columns;
-        size_t used = columns_of(row[c].text), pad = l->widths[c] > used ? l->widths[c] - used : 0;
+        size_t used = columns_of(row[c].text), pad = t->widths[c] > used ? t->widths[c] - used : 0;
 
         if (right)
             printf("%*s", (int)pad, "");
-        put_tinted(ctl, row[c].text, last ? l->last : SIZE_MAX, row[c].tint);
+        put_tinted(ctl, row[c].text, last ? most : SIZE_MAX, row[c].tint);
         if (!last)
             printf("%*s", (int)(right ? 2 : pad + 2), "");
     }
     putchar('\n');
 }
 
-static void put_heads(const struct ctl *ctl, const struct table *t, const struct layout *l)
+static void put_heads(const struct ctl *ctl, const struct table *t, size_t most)
 {
     struct table_cell heads[TABLE_COLUMNS_MAX];
 
     for (size_t c = 0; c < t->columns; c++)
         heads[c] = (struct table_cell){(char *)(uintptr_t)(t->heads[c] + (t->heads[c][0] == '-')), TINT_DIM};
-    put_row(ctl, t, l, heads);
+    put_row(ctl, t, most, heads);
+}
+
+void table_flush(const struct ctl *ctl, struct table *t)
+{
+    size_t most = lay_out(t);
+
+    if (t->cells && !t->headed)
+        put_heads(ctl, t, most);
+    t->headed = t->headed || t->cells > 0;
+    for (size_t i = 0; i + t->columns <= t->cells; i += t->columns)
+        put_row(ctl, t, most, &t->list[i]);
+    for (size_t i = 0; i < t->cells; i++)
+        free(t->list[i].text);
+    t->cells = 0;
 }
 
 void table_end(const struct ctl *ctl, struct table *t)
 {
-    struct layout layout;
-
-    lay_out(t, &layout);
-    if (t->cells)
-        put_heads(ctl, t, &layout);
-    for (size_t i = 0; i + t->columns <= t->cells; i += t->columns)
-        put_row(ctl, t, &layout, &t->list[i]);
-    for (size_t i = 0; i < t->cells; i++)
-        free(t->list[i].text);
+    table_flush(ctl, t);
     free(t->list);
 }

@@ -29,9 +29,14 @@ void record_close(struct strbuf *line, char bracket)
 
 void record_text(struct strbuf *line, const char *name, const char *text)
 {
+    record_slice(line, name, slice_of(text));
+}
+
+void record_slice(struct strbuf *line, const char *name, struct slice text)
+{
     begin(line, name);
-    if (text)
-        strbuf_add_json(line, slice_of(text));
+    if (text.ptr)
+        strbuf_add_json(line, text);
     else
         strbuf_add_str(line, "null");
 }

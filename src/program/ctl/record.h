@@ -10,7 +10,8 @@
 void record_open(struct strbuf *line, const char *name, char bracket);
 void record_close(struct strbuf *line, char bracket); /* '}' or ']' */
 
-void record_text(struct strbuf *line, const char *name, const char *text); /* NULL: null */
+void record_text(struct strbuf *line, const char *name, const char *text);   /* NULL: null */
+void record_slice(struct strbuf *line, const char *name, struct slice text); /* ptr NULL: null */
 void record_number(struct strbuf *line, const char *name, int64_t number);
 void record_bool(struct strbuf *line, const char *name, bool value);
 void record_null(struct strbuf *line, const char *name);

@@ -62,6 +62,14 @@ static bool parse_instant(const char *text, int64_t *out)
            back.tm_hour == tm.tm_hour && back.tm_min == tm.tm_min && back.tm_sec == tm.tm_sec;
 }
 
+bool ctl_parse_past(const char *text, struct activity_when *out)
+{
+    if (text[0] != '-')
+        return text[0] != '+' && ctl_parse_when(text, out);
+    out->relative = true;
+    return units_parse_duration(text + 1, &out->ms) && out->ms <= RELATIVE_MAX_MS;
+}
+
 bool ctl_parse_when(const char *text, struct activity_when *out)
 {
     out->relative = text[0] == '+' || strcmp(text, "now") == 0;
