@@ -7,7 +7,7 @@ CREATE TABLE IF NOT EXISTS local_message (
   message_key VARCHAR(100) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
   topic VARCHAR(64) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
   payload MEDIUMBLOB NOT NULL,
-  headers TEXT NULL,
+  headers MEDIUMTEXT NULL,
   state ENUM('pending', 'sent', 'quarantined') CHARACTER SET ascii COLLATE ascii_bin NOT NULL DEFAULT 'pending',
   attempts INT UNSIGNED NOT NULL DEFAULT 0,
   due_at DATETIME(6) NOT NULL DEFAULT (UTC_TIMESTAMP(6)),

@@ -20,7 +20,9 @@ struct dead_letter {
 
 /* Own headers, on retries and dead letters alike: orderd-reason, orderd-detail, orderd-stage, orderd-origin,
  * orderd-worker, orderd-attempt, orderd-failed-at, orderd-first-failed-at. Origin and first failure of an earlier try
- * are kept; headers that the broker owns (x-...) are left behind. */
+ * are kept; headers that the broker owns (x-...) are left behind. Foreign headers travel on, but never so that ours
+ * could not: where one frame cannot hold them all (or, in a local message, where JSON cannot name one),
+ * orderd-headers-left-out says how many are missing. */
 
 /* Publishes to order.dead, persistent and mandatory. Only CONFIRMED in *outcome means that it is there. */
 ORDERD_MUST_CHECK bool dead_letter_publish(struct broker *publisher, const struct dead_letter *letter,
@@ -30,13 +32,15 @@ ORDERD_MUST_CHECK bool dead_letter_publish(struct broker *publisher, const struc
 ORDERD_MUST_CHECK bool retry_publish(struct broker *publisher, const struct dead_letter *letter, int64_t delay_ms,
                                      enum broker_outcome *outcome, struct error *err);
 
-/* The same headers, and message-id and content-type, as the JSON object of local_message.headers. */
+/* The same headers, and message-id and content-type, as the JSON object of local_message.headers; ours come first.
+ * Always valid UTF-8. */
 void dead_letter_headers(const struct dead_letter *letter, struct strbuf *out);
 
 /* Retries so far, from the delivery's own header; 0 where it is absent, negative or no number. */
 int64_t dead_letter_attempt(const struct broker_delivery *delivery);
 
-/* Why a message lies in order.dead: our header, or what the broker says where it gave up by itself (DELIVERY_LIMIT). */
+/* Why a message lies in order.dead: our header, or DELIVERY_LIMIT where the broker gave up by itself, also on a message
+ * that had been retried before. NONE: nobody knows, e.g. somebody rejected it by hand. */
 enum reason dead_letter_reason(const struct broker_delivery *delivery);
 
 /* How often the broker has handed a message out before (0: never, or it does not say). */

@@ -7,7 +7,8 @@
 #include "orderd/log.h"
 #include "orderd/topology.h"
 
-#define HEADERS_MAX 64
+/* As many as a delivery shows and ours; what comes after is left behind. */
+#define HEADERS_MAX 300
 
 static bool is_publication(const struct sending *s)
 {
@@ -57,7 +58,7 @@ static bool take_headers(struct prepared *p, struct slice headers)
 
     if (headers.len == 0)
         return true;
-    p->root = json_loadb(headers.ptr, headers.len, 0, &error);
+    p->root = json_loadb(headers.ptr, headers.len, JSON_ALLOW_NUL, &error); /* any bytes may be a header's value */
     if (!json_is_object(p->root))
         return false;
     json_object_foreach(p->root, name, value) take_header(p, name, value);
