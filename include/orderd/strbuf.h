@@ -45,6 +45,9 @@ void strbuf_add_i64(struct strbuf *sb, int64_t n); /* decimal, much faster than 
 void strbuf_add_u64(struct strbuf *sb, uint64_t n);
 void strbuf_addf(struct strbuf *sb, const char *fmt, ...) ORDERD_PRINTF(2, 3);
 
+/* Appends text; each byte that is not UTF-8 becomes U+FFFD. */
+void strbuf_add_utf8(struct strbuf *sb, struct slice s);
+
 /* Appends a JSON string with its quotes. Bytes that are not UTF-8 become U+FFFD, so that the output is always valid. */
 void strbuf_add_json(struct strbuf *sb, struct slice s);
 

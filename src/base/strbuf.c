@@ -130,6 +130,19 @@ static size_t utf8_len(const unsigned char *s, size_t left)
     return len;
 }
 
+void strbuf_add_utf8(struct strbuf *sb, struct slice s)
+{
+    for (size_t i = 0; i < s.len;) {
+        size_t len = utf8_len((const unsigned char *)s.ptr + i, s.len - i);
+
+        if (len > 0)
+            strbuf_add(sb, s.ptr + i, len);
+        else
+            strbuf_add_str(sb, "\xef\xbf\xbd");
+        i += len ? len : 1;
+    }
+}
+
 static void add_escaped(struct strbuf *sb, unsigned char c)
 {
     switch (c) {

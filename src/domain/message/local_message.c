@@ -6,6 +6,9 @@
 #include "orderd/check.h"
 #include "orderd/clock.h"
 
+/* Of local_message.last_error. */
+#define LAST_ERROR_MAX 400
+
 static const struct {
     const char *topic;
     enum effect_kind kind;
@@ -219,6 +222,18 @@ bool local_message_claim(struct db *db, const char *owner, int64_t lease_ms, siz
     return ok;
 }
 
+/* The words of a server may be any bytes, cut anywhere; the column takes LAST_ERROR_MAX characters of UTF-8. A mark
+ * that it refused would leave the row to be sent again and again. */
+static void add_sentence(const struct db *db, struct strbuf *sql, const char *why)
+{
+    size_t len = strlen(why);
+    struct strbuf text = STRBUF_INIT;
+
+    strbuf_add_utf8(&text, (struct slice){why, len < LAST_ERROR_MAX ? len : LAST_ERROR_MAX});
+    db_add_quoted(db, sql, (struct slice){text.data, text.len});
+    strbuf_release(&text);
+}
+
 static void add_change(const struct db *db, struct strbuf *sql, enum local_message_result result, int64_t wait_ms,
                        const char *why)
 {
@@ -240,7 +255,7 @@ static void add_change(const struct db *db, struct strbuf *sql, enum local_messa
     }
     strbuf_add_str(sql, ",lease_owner=NULL,lease_until=NULL,last_error=");
     if (why)
-        db_add_quoted(db, sql, (struct slice){why, strlen(why) < 400 ? strlen(why) : 400});
+        add_sentence(db, sql, why);
     else
         strbuf_add_str(sql, "NULL");
 }
