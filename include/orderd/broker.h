@@ -39,6 +39,10 @@ void broker_close(struct broker **broker, bool graceful);
  * read. */
 int broker_fd(const struct broker *broker);
 
+/* What to poll it for: nothing while more than 16 MiB wait in the inbox, since a pump would not read either and a poll
+ * for input would come back at once, again and again. */
+short broker_poll_events(const struct broker *broker);
+
 /* The server's version as major * 10000 + minor * 100 + patch, e.g. 31008; 0 where it did not say. */
 int broker_version(const struct broker *broker);
 

@@ -39,6 +39,9 @@ void order_store_add_create(struct strbuf *sql, const struct order *const *order
 void order_store_add_tombstone(struct strbuf *sql, const struct order *order, enum reason reason, int32_t returned,
                                int32_t forfeited);
 
+/* Whether these statements could run at all: tables, columns and privileges. Writes nothing. */
+ORDERD_MUST_CHECK bool order_store_probe(struct db *db, struct error *err);
+
 /* Which step of that transaction the statement with this index is. */
 enum order_create_step { ORDER_CREATE_BEGIN, ORDER_CREATE_INSERT, ORDER_CREATE_STOCK, ORDER_CREATE_COMMIT };
 enum order_create_step order_store_step(unsigned statement, unsigned activities);

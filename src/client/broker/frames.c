@@ -225,9 +225,14 @@ bool broker_drain(struct broker *b, unsigned *arrived)
 
 /* ---- waiting ---- */
 
+short broker_poll_events(const struct broker *b)
+{
+    return holds_too_much(b) ? 0 : POLLIN;
+}
+
 void broker_wait_readable(const struct broker *b, int64_t ms)
 {
-    struct pollfd p = {.fd = b->guard.fd, .events = holds_too_much(b) ? 0 : POLLIN};
+    struct pollfd p = {.fd = b->guard.fd, .events = broker_poll_events(b)};
 
     if (ms > b->heartbeat_ms / 2)
         ms = b->heartbeat_ms / 2;

@@ -41,12 +41,11 @@ static void add_order_no(struct strbuf *sql, const struct order *o)
     strbuf_add_char(sql, '\'');
 }
 
-static void add_row(struct strbuf *sql, const struct order *o, int64_t pay_timeout_ms)
-{
-    char reserved_at[32];
+/* Who bought what: the columns and values that every new row begins with. */
+#define IDENTITY_COLUMNS "order_no,activity_id,user_id,user_seq,sku_id,quantity,amount,shard,epoch"
 
-    clock_format_sql(reserved_at, sizeof reserved_at, o->reserved_at);
-    strbuf_add_char(sql, '(');
+static void add_identity(struct strbuf *sql, const struct order *o)
+{
     add_order_no(sql, o);
     add_number(sql, o->activity_id);
     add_number(sql, o->user_id);
@@ -56,6 +55,15 @@ static void add_row(struct strbuf *sql, const struct order *o, int64_t pay_timeo
     add_number(sql, o->amount);
     add_number(sql, o->shard);
     add_number(sql, o->epoch);
+}
+
+static void add_row(struct strbuf *sql, const struct order *o, int64_t pay_timeout_ms)
+{
+    char reserved_at[32];
+
+    clock_format_sql(reserved_at, sizeof reserved_at, o->reserved_at);
+    strbuf_add_char(sql, '(');
+    add_identity(sql, o);
     strbuf_add_str(sql, ",'pending','");
     strbuf_add_str(sql, reserved_at);
     strbuf_add_str(sql, "',NOW(6)+INTERVAL ");
@@ -109,9 +117,7 @@ void order_store_add_create(struct strbuf *sql, const struct order *const *order
                             size_t count)
 {
     CHECK(count > 0);
-    strbuf_add_str(sql,
-                   "BEGIN;INSERT INTO orders(order_no,activity_id,user_id,user_seq,sku_id,quantity,amount,shard,epoch,"
-                   "status,reserved_at,expires_at) VALUES");
+    strbuf_add_str(sql, "BEGIN;INSERT INTO orders(" IDENTITY_COLUMNS ",status,reserved_at,expires_at) VALUES");
     for (size_t i = 0; i < count; i++) {
         if (i)
             strbuf_add_char(sql, ',');
@@ -121,24 +127,28 @@ void order_store_add_create(struct strbuf *sql, const struct order *const *order
     strbuf_add_str(sql, ";COMMIT");
 }
 
+bool order_store_probe(struct db *db, struct error *err)
+{
+    static const char sql[] =
+        "INSERT INTO orders(" IDENTITY_COLUMNS ",status,reserved_at,expires_at) SELECT " IDENTITY_COLUMNS
+        ",status,reserved_at,expires_at FROM orders WHERE FALSE;"
+        "UPDATE activity_stock SET available=available WHERE FALSE AND takes_orders";
+
+    if (db_run(db, slice_of(sql), err))
+        return true;
+    db_rollback(db);
+    return error_prefix(err, "looking whether orders can be written again");
+}
+
 void order_store_add_tombstone(struct strbuf *sql, const struct order *o, enum reason reason, int32_t returned,
                                int32_t forfeited)
 {
     char reserved_at[32];
 
     clock_format_sql(reserved_at, sizeof reserved_at, o->reserved_at);
-    strbuf_add_str(sql,
-                   "INSERT INTO orders(order_no,activity_id,user_id,user_seq,sku_id,quantity,amount,shard,epoch,status,"
-                   "reason,units_returned,units_forfeited,reserved_at,closed_at) VALUES(");
-    add_order_no(sql, o);
-    add_number(sql, o->activity_id);
-    add_number(sql, o->user_id);
-    add_number(sql, o->user_seq);
-    add_number(sql, o->sku_id);
-    add_number(sql, o->quantity);
-    add_number(sql, o->amount);
-    add_number(sql, o->shard);
-    add_number(sql, o->epoch);
+    strbuf_add_str(sql, "INSERT INTO orders(" IDENTITY_COLUMNS
+                        ",status,reason,units_returned,units_forfeited,reserved_at,closed_at) VALUES(");
+    add_identity(sql, o);
     strbuf_addf(sql, ",'rejected','%s',%d,%d,'%s',NOW(6))", reason_name(reason), returned, forfeited, reserved_at);
 }
 
@@ -177,7 +187,7 @@ static bool narrow(struct slice column, int32_t *out)
     return true;
 }
 
-#define COLUMNS "order_no,activity_id,user_id,user_seq,sku_id,quantity,amount,shard,epoch,status"
+#define COLUMNS IDENTITY_COLUMNS ",status"
 
 static bool take_row(void *arg, const struct slice *c, unsigned count)
 {

@@ -30,6 +30,7 @@ void give_back(struct create_lane *lane)
     }
     lane_close_consumer(lane, true);
     batch_release(lane);
+    lane->unproven = true;
 }
 
 static bool operator_must_act(const struct error *why)
@@ -82,10 +83,11 @@ static bool returned(struct create_lane *lane, const struct error *why)
     return false;
 }
 
-/* In a storm only a message that succeeds can end it, so more of them come in as the wait goes on. */
+/* In a storm only a message that succeeds can end it, so more of them come in as the wait goes on. Never while
+ * settling: what comes in then would not have been persisted. */
 static bool top_up(struct create_lane *lane, struct error *err)
 {
-    if (!lane->storm)
+    if (!lane->storm || lane->settling)
         return true;
     if (!batch_take(lane, err))
         return false;
@@ -119,6 +121,6 @@ void hold_over(struct create_lane *lane)
     if (lane->held_since != 0 && lane->consumer)
         log_event(LOG_EVENT_LANE_RESUMED, LOG_INT("held_ms", clock_mono_ms() - lane->held_since));
     lane->held_since = 0;
-    if (lane->consumer)
+    if (lane->consumer && !lane_stopping(lane))
         lane_set_state(lane, LANE_CONSUMING);
 }

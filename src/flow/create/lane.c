@@ -8,6 +8,7 @@
 #include "orderd/check.h"
 #include "orderd/clock.h"
 #include "orderd/log.h"
+#include "orderd/order_store.h"
 
 /* Longest sleep of an idle lane: far below half a heartbeat, and the beat the watchdog sees. */
 #define IDLE_MS 1000
@@ -51,7 +52,7 @@ void lane_sleep(struct create_lane *lane, int wait_ms)
     struct pollfd fds[3];
     nfds_t count = 0;
 
-    fds[count++] = (struct pollfd){.fd = broker_fd(lane->consumer), .events = POLLIN};
+    fds[count++] = (struct pollfd){.fd = broker_fd(lane->consumer), .events = broker_poll_events(lane->consumer)};
     if (!lane_stopping(lane))
         fds[count++] = (struct pollfd){.fd = lane->shared->stop_fd, .events = POLLIN};
     if (lane->publisher)
@@ -71,6 +72,7 @@ static void pump_publisher(struct create_lane *lane)
 
 bool lane_pump(struct create_lane *lane, struct error *err)
 {
+    lane_beat(lane); /* also in a long halving */
     pump_publisher(lane);
     if (!lane->consumer)
         return error_set(err, ERROR_BROKER_AWAY, "no connection to consume on");
@@ -130,11 +132,17 @@ static bool open_consumer(struct create_lane *lane, struct error *err)
     return true;
 }
 
-static void sleep_stoppable(struct create_lane *lane, int64_t ms)
+/* In slices, so that the publisher's heartbeats go on and the watchdog sees that this is a wait by plan. */
+static void sleep_alive(struct create_lane *lane, int64_t ms)
 {
     struct pollfd stop = {.fd = lane->shared->stop_fd, .events = POLLIN};
+    int64_t until = clock_mono_ms() + ms;
 
-    (void)poll(&stop, 1, (int)ms);
+    for (int64_t left = ms; left > 0 && !lane_stopping(lane); left = until - clock_mono_ms()) {
+        lane_beat(lane);
+        pump_publisher(lane);
+        (void)poll(&stop, 1, (int)(left < IDLE_MS ? left : IDLE_MS));
+    }
 }
 
 static void announce_not_connected(struct create_lane *lane, const struct error *err)
@@ -150,6 +158,16 @@ static void announce_not_connected(struct create_lane *lane, const struct error 
     }
 }
 
+/* After deliveries were given back: a connection alone does not show that what was missing is there again, and every
+ * further return counts toward the delivery limit. */
+static bool proven(struct create_lane *lane, struct error *err)
+{
+    if (lane->unproven && !order_store_probe(lane->db, err))
+        return false;
+    lane->unproven = false;
+    return true;
+}
+
 /* Database first, consumer last: no delivery is taken before it can be handled. Waits once where something is away. */
 static bool connected(struct create_lane *lane)
 {
@@ -157,14 +175,13 @@ static bool connected(struct create_lane *lane)
 
     if (lane->db && !db_usable(lane->db))
         lane_close_db(lane);
-    if (lane_mend(lane, &err) && open_consumer(lane, &err)) {
+    if (lane_mend(lane, &err) && proven(lane, &err) && open_consumer(lane, &err)) {
         backoff_reset(&lane->connecting);
         lane_set_state(lane, LANE_CONSUMING);
         return true;
     }
     announce_not_connected(lane, &err);
-    pump_publisher(lane);
-    sleep_stoppable(lane, backoff_next(&lane->connecting));
+    sleep_alive(lane, backoff_next(&lane->connecting));
     return false;
 }
 
@@ -185,11 +202,13 @@ void lane_work(struct create_lane *lane)
 {
     struct error err = {0};
 
+    lane->settling = false;
     while (!persist(lane, &err) || !decide(lane, &err) || batch_open(lane)) {
         if (err.code != ERROR_NONE && !hold(lane, &err))
             return;
         error_clear(&err);
     }
+    lane->settling = true;
     while (!settle(lane, &err)) {
         if (!hold(lane, &err))
             return;

@@ -74,6 +74,8 @@ struct create_lane {
     int64_t held_since; /* monotonic ms; 0: nothing is held */
     int reading_first;  /* batches yet for which the table is read before the insert */
     int refused_streak; /* messages in a row that the database refused, none succeeding */
+    bool settling;      /* every item of the batch has its outcome */
+    bool unproven;      /* gave its deliveries back: the database must show that it takes orders first */
     unsigned subscriptions;
     bool alarmed; /* a suspect was met and not yet passed */
     bool careful; /* prefetch 1: something in this queue may kill the process */
