@@ -33,6 +33,7 @@ const char *testing_name(const char *prefix)
     static unsigned n;
     char *name = names[n % 8];
 
-    snprintf(name, sizeof names[0], "%s_%d_%u", prefix, (int)getpid(), n++);
+    /* A process id alone may come again within one run. */
+    snprintf(name, sizeof names[0], "%s_%d_%x_%u", prefix, (int)getpid(), (unsigned)clock_mono_ms(), n++);
     return name;
 }
