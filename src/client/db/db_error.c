@@ -180,5 +180,6 @@ bool db_fail(struct db *db, const char *what, struct error *err)
     if (code == ERROR_DB_LOST || code == ERROR_DB_AWAY || code == ERROR_DB_READ_ONLY || number == 1153 ||
         number == 2020)
         db->dead = true;
-    return error_set(err, code, "%s: %s (error %u, SQLSTATE %s)", what, text, number, mysql_sqlstate(db->handle));
+    return error_set(err, code, "%s%s%s (error %u, SQLSTATE %s)", what, what[0] ? ": " : "", text, number,
+                     mysql_sqlstate(db->handle));
 }

@@ -20,7 +20,8 @@ struct db {
     char duplicate_key[DB_KEY_NAME_MAX + 1];
 };
 
-/* Translates the handle's last error; notes the duplicate key and whether the connection is still good. False. */
+/* Translates the handle's last error; notes the duplicate key and whether the connection is still good. what begins the
+ * sentence; "": MySQL's own words say enough. False. */
 bool db_fail(struct db *db, const char *what, struct error *err);
 
 /* Which code a server or client error number stands for, by vendor: numbers above 3000 differ between the two. */

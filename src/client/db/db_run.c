@@ -40,7 +40,7 @@ static bool send_text(struct db *db, struct slice sql, struct error *err)
         return false;
     if (mysql_real_query(db->handle, sql.ptr, (unsigned long)sql.len) == 0)
         return true;
-    return db_fail(db, "statement 0", err);
+    return db_fail(db, "", err);
 }
 
 bool db_run(struct db *db, struct slice sql, struct error *err)

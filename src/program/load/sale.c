@@ -217,7 +217,7 @@ static void report_sale(struct sale *s)
     report_measure(r, "seconds", "time it took", (double)all_ms / 1000, 2, "s");
     report_measure(r, "buyers_per_second", "buyers served a second",
                    per_second((double)t->answered, s->served_ms - s->begun_ms), 0, "/s");
-    report_measure(r, "accepted_per_second", "orders accepted a second",
+    report_measure(r, "accepted_per_second", "orders accepted a second, while any",
                    per_second((double)s->accepted, s->accepted_ms - s->begun_ms), 0, "/s");
     report_measure(r, "deduct_p50_ms", "deduct round trip, half within",
                    (double)spread_quantile(&t->latency, 0.5) / 1000, 2, "ms");
