@@ -11,6 +11,7 @@ struct testing_ctl_conf {
     const char *db_port, *db_password_file, *schema;
     const char *mq_port, *mq_user, *mq_password_file, *vhost, *queue_type;
     const char *kv_port;
+    const char *db_more; /* further keys of the group mysql */
 };
 
 /* A new, empty schema and the file; and the other way. Fixtures. */

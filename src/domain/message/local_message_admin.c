@@ -2,6 +2,7 @@
 #include "local_message_row.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 #include "orderd/check.h"
 #include "orderd/clock.h"
@@ -98,24 +99,25 @@ static void add_topic(const struct db *db, struct strbuf *sql, struct slice topi
     db_add_quoted(db, sql, topic);
 }
 
+/* Not by LIKE: under a collation that pads with spaces, its search by index begins behind the keys that go on with a
+ * byte below the space (MariaDB 10.11). The range is for the index, the comparison of bytes for the truth. */
 static void add_prefix(const struct db *db, struct strbuf *sql, struct slice key)
 {
-    struct strbuf pattern = STRBUF_INIT;
+    char bound[LOCAL_MESSAGE_KEY_MAX];
 
-    if (!is_ascii(key)) {
+    if (!is_ascii(key) || key.len > sizeof bound) {
         strbuf_add_str(sql, " AND FALSE");
         return;
     }
-    for (size_t i = 0; i < key.len; i++) {
-        if (key.ptr[i] == '%' || key.ptr[i] == '_' || key.ptr[i] == '!')
-            strbuf_add_char(&pattern, '!');
-        strbuf_add_char(&pattern, key.ptr[i]);
-    }
-    strbuf_add_char(&pattern, '%');
-    strbuf_add_str(sql, " AND message_key LIKE ");
-    db_add_quoted(db, sql, (struct slice){pattern.data, pattern.len});
-    strbuf_add_str(sql, " ESCAPE '!'");
-    strbuf_release(&pattern);
+    memcpy(bound, key.ptr, key.len);
+    memset(bound + key.len, 0, sizeof bound - key.len);
+    strbuf_add_str(sql, " AND message_key>=");
+    db_add_quoted(db, sql, (struct slice){bound, sizeof bound});
+    memset(bound + key.len, 0x7f, sizeof bound - key.len);
+    strbuf_add_str(sql, " AND message_key<=");
+    db_add_quoted(db, sql, (struct slice){bound, sizeof bound});
+    strbuf_addf(sql, " AND CAST(LEFT(message_key,%zu) AS BINARY)=", key.len);
+    db_add_quoted(db, sql, key);
 }
 
 static void add_time(struct strbuf *sql, const char *comparison, int64_t ms)

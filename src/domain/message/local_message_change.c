@@ -6,6 +6,9 @@
 #include "orderd/check.h"
 #include "orderd/clock.h"
 
+/* All statements here find their rows by PRIMARY: a search another way would wait for the locks of rows that it only
+ * looks at. */
+
 /* A batch meets the relay on the same rows now and then: a deadlock is rolled back and done again. */
 #define TRIES 5
 
@@ -85,7 +88,7 @@ static bool read_batch(struct db *db, struct batch *b, struct error *err)
     arena_reset(b->arena);
     b->judged = arena_alloc(b->arena, b->count * sizeof *b->judged);
     b->at = 0;
-    strbuf_add_str(&sql, "SELECT " LOCAL_MESSAGE_COLUMNS " FROM local_message WHERE id IN");
+    strbuf_add_str(&sql, "SELECT " LOCAL_MESSAGE_COLUMNS " FROM local_message FORCE INDEX(PRIMARY) WHERE id IN");
     for (size_t i = 0; i < b->count; i++) {
         strbuf_add_char(&sql, i == 0 ? '(' : ',');
         strbuf_add_i64(&sql, b->picks[i].id);
@@ -106,8 +109,9 @@ static bool write_batch(struct db *db, const struct batch *b, struct error *err)
     size_t accepted = 0;
     bool ok;
 
-    strbuf_add_str(&sql, "UPDATE local_message SET state='pending',due_at=NOW(6),attempts=0,lease_owner=NULL,"
-                         "lease_until=NULL,sent_at=NULL WHERE id IN");
+    strbuf_add_str(
+        &sql, "UPDATE local_message FORCE INDEX(PRIMARY) SET state='pending',due_at=NOW(6),attempts=0,lease_owner=NULL,"
+              "lease_until=NULL,sent_at=NULL WHERE id IN");
     for (size_t i = 0; i < b->count; i++) {
         if (b->judged[i].result != LOCAL_MESSAGE_RETRY_DONE)
             continue;
@@ -162,7 +166,8 @@ bool local_message_purge(struct db *db, const int64_t *ids, size_t count, enum l
     bool ok;
 
     CHECK(count > 0 && count <= LOCAL_MESSAGE_BATCH_MAX && state != LOCAL_MESSAGE_STATE_PENDING);
-    strbuf_addf(&sql, "DELETE FROM local_message WHERE state='%s' AND id IN", local_message_state_name(state));
+    strbuf_addf(&sql, "DELETE m FROM local_message AS m FORCE INDEX(PRIMARY) WHERE m.state='%s' AND m.id IN",
+                local_message_state_name(state));
     for (size_t i = 0; i < count; i++) {
         strbuf_add_char(&sql, i == 0 ? '(' : ',');
         strbuf_add_i64(&sql, ids[i]);

@@ -70,7 +70,7 @@ static void record_result(struct retrying *r, const struct local_message_row *ro
         record_null(line, "id");
     record_slice(line, "key", row->key);
     record_slice(line, "topic", row->topic);
-    record_text(line, "state", there ? local_message_state_name(row->state) : NULL);
+    record_text(line, "was", there ? local_message_state_name(row->state) : NULL);
     record_text(line, "detail", detail[0] ? detail : NULL);
     record_close(line, '}');
     record_print(line);

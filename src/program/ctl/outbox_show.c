@@ -45,16 +45,10 @@ static void begin_line(const char *name)
     printf("  %-12s", name);
 }
 
-/* On one line, whatever is in it. */
 static void print_value(const char *name, struct slice value)
 {
-    struct strbuf line = STRBUF_INIT;
-
     begin_line(name);
-    for (size_t i = 0; i < value.len; i++)
-        strbuf_add_char(&line, value.ptr[i] == '\n' ? ' ' : value.ptr[i]);
-    print_escaped(line.data ? line.data : "", line.len, 0, ESCAPE_TEXT);
-    strbuf_release(&line);
+    print_escaped(value.ptr, value.len, 0, ESCAPE_TEXT);
 }
 
 static void print_time(const char *name, const struct local_message_row *row, int64_t moment)

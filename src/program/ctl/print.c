@@ -99,7 +99,7 @@ void print_escaped(const char *bytes, size_t len, int indent, enum print_escape 
 {
     printf("%*s", indent, "");
     for (size_t i = 0; i < len;) {
-        if (bytes[i] != '\n') {
+        if (bytes[i] != '\n' || indent == 0) {
             i += put_shown(bytes + i, len - i, escape);
         } else if (++i < len) {
             printf("\n%*s", indent, "");

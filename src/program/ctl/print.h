@@ -20,8 +20,8 @@ void print_warning(const char *fmt, ...) ORDERD_PRINTF(1, 2);
 void print_progress(const struct ctl *ctl, const char *fmt, ...) ORDERD_PRINTF(2, 3);
 void print_progress_end(void);
 
-/* Any bytes, on lines that begin with indent columns. What is no printable character is shown as \x1b; with json, as
- * \u001b, which is right in its strings. Ends with a newline. */
+/* Any bytes, on lines that begin with indent columns; indent 0: on one line, whatever they are. What is no printable
+ * character is shown as \x1b; with json, as \u001b, which is right in its strings. Ends with a newline. */
 enum print_escape { ESCAPE_TEXT, ESCAPE_JSON };
 void print_escaped(const char *bytes, size_t len, int indent, enum print_escape escape);
 
