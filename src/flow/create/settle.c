@@ -93,6 +93,28 @@ static bool check_outcome(const struct create_lane *lane, const struct item *ite
     }
 }
 
+/* A return names what it returns by its message id alone, and two messages may carry the same one (copies, or a
+ * producer that gives none): never two of them unconfirmed, or the wrong one counts as stored. */
+static bool twin_is_pending(const struct create_lane *lane, size_t index)
+{
+    const struct batch *batch = &lane->batch;
+
+    for (size_t i = batch->acked; i < index; i++) {
+        if (batch->items[i].outcome == BROKER_OUTCOME_PENDING && needs_publish(lane, &batch->items[i]) &&
+            slice_equal(batch->items[i].delivery.message_id, batch->items[index].delivery.message_id))
+            return true;
+    }
+    return false;
+}
+
+static bool await_confirms(struct create_lane *lane, struct error *err)
+{
+    if (broker_wait_confirms(lane->publisher, (int)lane->conf->broker_call_timeout, err))
+        return true;
+    lane_close_publisher(lane); /* settles every outcome that is still pending */
+    return false;
+}
+
 /* Publishes what needs it and is not there yet; all of it in one window. */
 static bool publish_open(struct create_lane *lane, bool *any, struct error *err)
 {
@@ -105,6 +127,8 @@ static bool publish_open(struct create_lane *lane, bool *any, struct error *err)
         if (!lane->publisher)
             return error_set(err, ERROR_BROKER_AWAY, "no connection to publish on");
         *any = true;
+        if (twin_is_pending(lane, i) && !await_confirms(lane, err))
+            return false;
         if (!publish(lane, &batch->items[i], err)) {
             lane_close_publisher(lane); /* settles every outcome that is still pending */
             return false;
@@ -116,24 +140,21 @@ static bool publish_open(struct create_lane *lane, bool *any, struct error *err)
 static bool publish_all(struct create_lane *lane, struct error *err)
 {
     struct batch *batch = &lane->batch;
-    bool any, ok;
+    bool any;
 
     if (!publish_open(lane, &any, err))
         return false;
     if (!any)
         return true;
-    ok = broker_wait_confirms(lane->publisher, (int)lane->conf->broker_call_timeout, err);
-    if (!ok)
-        lane_close_publisher(lane);
-    else {
-        FAULT(RETRY_AFTER_CONFIRM);
-        FAULT(DEAD_AFTER_CONFIRM);
+    if (!await_confirms(lane, err))
+        return false;
+    FAULT(RETRY_AFTER_CONFIRM);
+    FAULT(DEAD_AFTER_CONFIRM);
+    for (size_t i = batch->acked; i < batch->count; i++) {
+        if (needs_publish(lane, &batch->items[i]) && !check_outcome(lane, &batch->items[i], err))
+            return false;
     }
-    for (size_t i = batch->acked; i < batch->count && ok; i++) {
-        if (needs_publish(lane, &batch->items[i]))
-            ok = check_outcome(lane, &batch->items[i], err);
-    }
-    return ok;
+    return true;
 }
 
 bool settle(struct create_lane *lane, struct error *err)
