@@ -31,6 +31,9 @@
 
 #include "fate.h"
 
+/* So many different messages in a row, none succeeding, and it is the database that is ill, not the messages. */
+#define STORM_AFTER 10
+
 /* One delivery and what became of it. */
 struct item {
     struct broker_delivery delivery;
@@ -44,6 +47,7 @@ struct item {
     bool decided;                /* its terminal decision is committed */
     bool plain;                  /* dead letter without decision: its tombstone cannot be written */
     bool reconsidered;           /* was short once and tried again */
+    bool voided;                 /* its decision met a key that stands, and yet it has no row */
     enum broker_outcome outcome; /* of its retry or dead letter */
 };
 
@@ -71,11 +75,12 @@ struct create_lane {
     struct batch batch;
     struct metric_block *metrics;
     struct backoff connecting, holding, conflict;
-    int64_t held_since; /* monotonic ms; 0: nothing is held */
-    int reading_first;  /* batches yet for which the table is read before the insert */
-    int refused_streak; /* messages in a row that the database refused, none succeeding */
-    bool settling;      /* every item of the batch has its outcome */
-    bool unproven;      /* gave its deliveries back: the database must show that it takes orders first */
+    int64_t held_since;                          /* monotonic ms; 0: nothing is held */
+    int reading_first;                           /* batches yet for which the table is read before the insert */
+    char refused[STORM_AFTER][ORDER_NO_MAX + 1]; /* new orders that the database refused, none succeeding since */
+    unsigned refused_count;
+    bool settling; /* every item of the batch has its outcome */
+    bool unproven; /* gave its deliveries back: the database must show that it takes orders first */
     unsigned subscriptions;
     bool alarmed; /* a suspect was met and not yet passed */
     bool careful; /* prefetch 1: something in this queue may kill the process */

@@ -1,12 +1,10 @@
 #include "lane.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 #include "orderd/log.h"
 #include "orderd/order_store.h"
-
-/* So many different messages in a row, none succeeding, and it is the database that is ill, not the messages. */
-#define STORM_AFTER 10
 
 static enum verdict decided(struct create_lane *lane, struct item *item, enum reason reason, const char *detail)
 {
@@ -34,16 +32,31 @@ static enum verdict stock_refused(struct create_lane *lane, struct item *item, s
     return VERDICT_AGAIN; /* it came back in between */
 }
 
+/* Remembers a refused order, each once. One that comes from a retry queue had its part in an earlier count; its failing
+ * again says that it is at fault. true: so many that it is a storm. */
+static bool too_many_refused(struct create_lane *lane, const struct item *item)
+{
+    if (item->attempt > 0)
+        return false;
+    for (unsigned i = 0; i < lane->refused_count; i++) {
+        if (strcmp(lane->refused[i], item->order.order_no) == 0)
+            return false;
+    }
+    memcpy(lane->refused[lane->refused_count], item->order.order_no, sizeof item->order.order_no);
+    return ++lane->refused_count == STORM_AFTER;
+}
+
 /* The database refused this row. One such row is its own fault; a row of different ones, none succeeding, is the
  * database's, and no sale is to be dead-lettered for it. */
 static enum verdict refused(struct create_lane *lane, struct item *item, enum reason reason, struct error *why)
 {
     if (lane->storm)
         return VERDICT_FAILED;
-    if (++lane->refused_streak >= STORM_AFTER) {
+    if (too_many_refused(lane, item)) {
         lane->storm = true;
+        lane->refused_count = 0;
         error_prefix(why, "%d different messages in a row failed alike; no more are taken until one succeeds",
-                     lane->refused_streak);
+                     STORM_AFTER);
         return VERDICT_FAILED;
     }
     return decided(lane, item, reason, item_detail(lane, "%s", why->text));
