@@ -3,7 +3,7 @@
  * WHAT  SETTLED   nothing is wrong with the message
  *       RETRY     the message's own failure that time may mend: tried again, then decided terminally
  *       DEAD      trying again cannot help: dead letter at once, no stock moves
- *       TERMINAL  decided at once: tombstone and stock given back, no dead letter
+ *       TERMINAL  decided at once: tombstone and stock given back; a dead letter except for a buyer's second order
  * No guard: included once per use. */
 
 X(CREATED, "created", SETTLED, "the order is durable")

@@ -133,6 +133,12 @@ static void compose(struct create_lane *lane, const struct item *item, const str
     strbuf_add_str(&lane->sql, ";COMMIT");
 }
 
+static void plain(struct create_lane *lane, struct item *item, const struct error *why)
+{
+    item->plain = true;
+    item->detail = item_detail(lane, "%s; and its tombstone cannot be written: %s", item->detail, why->text);
+}
+
 static bool commit(struct create_lane *lane, struct error *why)
 {
     if (FAULT_FAILS(DECIDE_BEFORE_COMMIT))
@@ -144,24 +150,90 @@ static bool commit(struct create_lane *lane, struct error *why)
     return true;
 }
 
-/* The row exists: somebody, perhaps this lane before an answer was lost, has decided already. */
-static bool void_decision(struct create_lane *lane, struct item *item, struct error *err)
+/* A key exists already. Mostly the row does: somebody, perhaps this lane before an answer was lost, has decided. Where
+ * it does not, even after another try, foreign hands wrote one of our local messages: nothing can be decided beside it.
+ */
+static bool void_decision(struct create_lane *lane, struct item *item, const struct error *why, struct error *err)
 {
+    enum reason reason = item->reason;
+
     item->reason = REASON_NONE;
     item->doubt = REASON_NONE;
-    return resolve(lane, &item, 1, err);
+    if (!resolve(lane, &item, 1, err))
+        return false;
+    if (item->reason == REASON_NONE && item->voided) {
+        item->reason = reason;
+        plain(lane, item, why);
+    }
+    item->voided = true;
+    return true;
+}
+
+static void done(struct create_lane *lane, struct item *item, const struct decision *d, struct local_messages *list)
+{
+    item->decided = true;
+    metric_add(lane->metrics, METRIC_ORDERS_REJECTED, 1);
+    if (d->forfeited > 0) {
+        metric_add(lane->metrics, METRIC_STOCK_UNITS_FORFEITED, (uint64_t)d->forfeited);
+        log_event(LOG_EVENT_STOCK_SHORT, LOG_STR("order_no", item->order.order_no),
+                  LOG_INT("activity_id", item->order.activity_id), LOG_INT("quantity", item->order.quantity),
+                  LOG_INT("returned", d->returned), LOG_INT("forfeited", d->forfeited));
+    }
+    if (lane->shared->relay)
+        relay_offer(lane->shared->relay, list);
+}
+
+static bool decide_once(struct create_lane *lane, struct item *item, const struct decision *d, struct error *why)
+{
+    struct local_messages list;
+    bool ok;
+
+    local_messages_init(&list);
+    compose(lane, item, d, &list);
+    ok = commit(lane, why);
+    if (ok)
+        done(lane, item, d, &list);
+    else if (db_usable(lane->db))
+        db_rollback(lane->db);
+    local_messages_free(&list);
+    return ok;
+}
+
+/* Whether the failed transaction is worth another try at once. */
+static bool try_again(const struct error *why, int tries)
+{
+    switch (error_class_of(why)) {
+    case ERROR_CLASS_TRANSIENT:
+        return tries < CONFLICTS_MAX;
+    case ERROR_CLASS_UNKNOWN:
+        return tries < UNKNOWN_MAX;
+    default:
+        return false;
+    }
+}
+
+static bool cannot_be_written(const struct error *why)
+{
+    return why->code == ERROR_DB_DATA || why->code == ERROR_DB_CHECK || error_class_of(why) == ERROR_CLASS_UNKNOWN;
+}
+
+/* Heartbeats of a lane that is busy here; a lost consumer shows at the acknowledgement. */
+static void keep_alive(struct create_lane *lane)
+{
+    struct error ignored;
+
+    lane_beat(lane);
+    (void)!lane_pump(lane, &ignored);
 }
 
 /* true: decided, void, or turned into a plain dead letter since the tombstone itself cannot be written. */
 static bool decide_item(struct create_lane *lane, struct item *item, struct error *err)
 {
-    struct decision d;
-    bool again;
+    for (int tries = 1;; tries++) {
+        struct decision d;
+        bool again;
 
-    for (int conflicts = 0, unknown = 0;;) {
-        struct local_messages list;
-        struct error why = {0};
-
+        keep_alive(lane);
         if (!divide(lane, item, &d, &again, err))
             return false;
         if (again) {
@@ -169,32 +241,22 @@ static bool decide_item(struct create_lane *lane, struct item *item, struct erro
             item->reason = REASON_NONE;
             return true;
         }
-        local_messages_init(&list);
-        compose(lane, item, &d, &list);
-        if (commit(lane, &why)) {
-            item->decided = true;
-            metric_add(lane->metrics, METRIC_ORDERS_REJECTED, 1);
-            if (lane->shared->relay)
-                relay_offer(lane->shared->relay, &list);
-            local_messages_free(&list);
+        error_clear(err);
+        if (decide_once(lane, item, &d, err))
             return true;
+        if (err->code == ERROR_DB_DUPLICATE) {
+            struct error why = *err;
+
+            error_clear(err);
+            return void_decision(lane, item, &why, err);
         }
-        local_messages_free(&list);
-        if (db_usable(lane->db))
-            db_rollback(lane->db);
-        if (why.code == ERROR_DB_DUPLICATE)
-            return void_decision(lane, item, err);
-        if (error_class_of(&why) == ERROR_CLASS_TRANSIENT && ++conflicts < CONFLICTS_MAX) {
+        if (try_again(err, tries)) {
             clock_sleep_ms(backoff_next(&lane->conflict));
-        } else if (error_class_of(&why) == ERROR_CLASS_UNKNOWN && ++unknown < UNKNOWN_MAX) {
-            clock_sleep_ms(backoff_next(&lane->conflict));
-        } else if (why.code == ERROR_DB_DATA || why.code == ERROR_DB_CHECK ||
-                   error_class_of(&why) == ERROR_CLASS_UNKNOWN) {
-            item->plain = true;
-            item->detail = item_detail(lane, "%s; and its tombstone cannot be written: %s", item->detail, why.text);
+        } else if (cannot_be_written(err)) {
+            plain(lane, item, err);
+            error_clear(err);
             return true;
         } else {
-            *err = why;
             return false;
         }
     }
