@@ -9,6 +9,7 @@
 #define ORDERD_FAULT_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 enum fault {
 #define X(fault, name) FAULT_##fault,
@@ -17,8 +18,14 @@ enum fault {
     FAULT_COUNT
 };
 
+/* The buyer whose orders pass create.poison. */
+#define FAULT_POISON_USER INT64_C(6661666166616)
+
 #ifdef ORDERD_FAULTS
 bool fault_passes(enum fault fault);
+/* For tests: forgets all passings so far and does what this text says instead of ORDERD_FAULT's; while nobody passes.
+ */
+void fault_set(const char *orders);
 #define FAULT(point)       ((void)fault_passes(FAULT_##point))
 #define FAULT_FAILS(point) fault_passes(FAULT_##point)
 #else

@@ -1,6 +1,7 @@
 /* Named fault points: X(NAME, "name"). They exist only in builds with ORDERD_FAULTS; each stands before or after a
  * durable step, so that a test can end or fail the process exactly there. No guard: included once per use. */
 X(CREATE_TAKEN, "create.taken")                 /* deliveries in hand, nothing written */
+X(CREATE_POISON, "create.poison")               /* an order of user FAULT_POISON_USER was decoded */
 X(CREATE_BEFORE_PERSIST, "create.before_persist")
 X(CREATE_BEFORE_COMMIT, "create.before_commit") /* statements sent without the COMMIT, outcome: rolled back */
 X(CREATE_AFTER_COMMIT, "create.after_commit")   /* durable, not acknowledged */

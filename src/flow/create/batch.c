@@ -95,6 +95,8 @@ static void decode(struct create_lane *lane, struct item *item)
     reason = order_decode(item->delivery.body, &item->order, detail, sizeof detail);
     if (reason != REASON_NONE)
         item_decide(lane, item, reason, item_detail(lane, "%s", detail));
+    else if (item->order.user_id == FAULT_POISON_USER)
+        FAULT(CREATE_POISON);
 }
 
 #define TAKE_AT_ONCE 256
