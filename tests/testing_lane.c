@@ -17,6 +17,7 @@
 #include "orderd/topology.h"
 
 struct conf *testing_lane_conf;
+const char *testing_lane_delays = "50ms,100ms,150ms";
 struct db *testing_lane_db;
 
 static char schema[64], queue[64];
@@ -140,9 +141,10 @@ void testing_lane_setup(int64_t stock, const char *create)
     db_library_init();
     make_schema(stock);
     snprintf(extra, sizeof extra,
-             "create: { queue = \"%s\"; %s };\nretry: { delays = \"50ms,100ms,150ms\"; };\nrelay: { poll_interval = "
+             "create: { queue = \"%s\"; %s };\nretry: { delays = \"%s\"; };\nrelay: { poll_interval = "
              "\"200ms\"; lease = \"2s\"; };\nlog: { level = \"%s\"; };",
-             queue, create ? create : "", getenv("ORDERD_TEST_LOG") ? getenv("ORDERD_TEST_LOG") : "error");
+             queue, create ? create : "", testing_lane_delays,
+             getenv("ORDERD_TEST_LOG") ? getenv("ORDERD_TEST_LOG") : "error");
     testing_lane_conf = testing_conf(extra);
     make_topology();
     (void)testing_dead_letters(-1, "");
@@ -222,22 +224,30 @@ static struct broker *open_publisher(void)
     return publisher;
 }
 
-void testing_publish_body(const char *message_id, struct slice body)
+void testing_publish_with(const char *message_id, struct slice body, const struct broker_header *header)
 {
     static enum broker_outcome outcome;
     struct error err = {0};
-    struct broker_header trace = {.name = slice_of("traceparent"),
-                                  .value = slice_of("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01")};
+    struct broker_header headers[2] = {
+        {.name = slice_of("traceparent"), .value = slice_of("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01")},
+    };
     struct broker_publication p = {.exchange = topology_name(TOPOLOGY_EXCHANGE_ORDER),
                                    .routing_key = queue,
                                    .body = body,
                                    .message_id = slice_of(message_id),
-                                   .headers = &trace,
-                                   .header_count = 1};
+                                   .headers = headers,
+                                   .header_count = header ? 2 : 1};
 
+    if (header)
+        headers[1] = *header;
     ck_assert_ok(broker_publish(open_publisher(), &p, &outcome, &err), &err);
     ck_assert_ok(broker_wait_confirms(publisher, 5000, &err), &err);
     ck_assert_int_eq(outcome, BROKER_OUTCOME_CONFIRMED);
+}
+
+void testing_publish_body(const char *message_id, struct slice body)
+{
+    testing_publish_with(message_id, body, NULL);
 }
 
 void testing_publish(const struct order *order)

@@ -17,6 +17,9 @@
  * per test process. */
 void testing_lane_setup(int64_t stock, const char *create);
 
+/* The retry delays that it configures and declares; set before it. */
+extern const char *testing_lane_delays;
+
 extern struct conf *testing_lane_conf;
 extern struct db *testing_lane_db; /* a connection of the test's own */
 
@@ -29,6 +32,8 @@ struct create_lane *testing_lane(unsigned index);
 struct order testing_lane_order(int n);
 void testing_publish(const struct order *order);
 void testing_publish_body(const char *message_id, struct slice body);
+/* The same with one more header. */
+void testing_publish_with(const char *message_id, struct slice body, const struct broker_header *header);
 
 /* Runs SQL as the server's administrator / in the test's schema as orderd. */
 void testing_admin(const char *fmt, ...) ORDERD_PRINTF(1, 2);

@@ -1,0 +1,158 @@
+#include "testing_letters.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <time.h>
+
+#include "orderd/clock.h"
+#include "orderd/topology.h"
+#include "testing_lane.h"
+
+static void bind_spy(const char *queue, const char *exchange, const char *routing_key)
+{
+    struct error err = {0};
+    struct broker *b = broker_open(testing_lane_conf, "test spy", &err);
+
+    ck_assert_ok(b != NULL, &err);
+    ck_assert_ok(broker_bind_queue(b, queue, exchange, routing_key, &err), &err);
+    broker_close(&b, true);
+}
+
+static void declare_spy(const char *queue)
+{
+    struct broker_argument arguments[] = {{"x-expires", NULL, 10000}};
+    enum broker_presence presence;
+    struct error err = {0}, detail = {0};
+    struct broker *b = broker_open(testing_lane_conf, "test spy", &err);
+
+    ck_assert_ok(b != NULL, &err);
+    ck_assert_ok(broker_declare_queue(b, queue, arguments, 1, true, &presence, &detail, &err), &err);
+    ck_assert_int_eq(presence, BROKER_PRESENT);
+    broker_close(&b, true);
+}
+
+static struct broker *consume(const char *queue)
+{
+    struct error err = {0};
+    struct broker *b = broker_open(testing_lane_conf, "test spy", &err);
+
+    ck_assert_ok(b != NULL, &err);
+    ck_assert_ok(broker_consume(b, queue, TESTING_LETTERS_MAX, "test", &err), &err);
+    return b;
+}
+
+void testing_spy_open(struct testing_spy *spy, const char *exchange, const char *routing_key)
+{
+    snprintf(spy->queue, sizeof spy->queue, "%s", testing_name("test.spy"));
+    declare_spy(spy->queue);
+    bind_spy(spy->queue, exchange, routing_key);
+    spy->broker = consume(spy->queue);
+}
+
+void testing_spy_bind(struct testing_spy *spy, const char *exchange, const char *routing_key)
+{
+    bind_spy(spy->queue, exchange, routing_key);
+}
+
+static void take(struct broker *b, struct testing_letters *to, size_t count, int quiet_ms)
+{
+    int64_t deadline = testing_now_ms() + 15000, quiet_until = testing_now_ms() + quiet_ms;
+    struct error err = {0};
+
+    while (to->count < count || testing_now_ms() < quiet_until) {
+        size_t got;
+
+        ck_assert_msg(testing_now_ms() < deadline, "waited in vain: %zu of %zu letters", to->count, count);
+        ck_assert_uint_lt(to->count, TESTING_LETTERS_MAX);
+        ck_assert_ok(broker_take(b, &to->list[to->count], 1, 20, &got, &err), &err);
+        if (got == 0)
+            continue;
+        to->at[to->count] = clock_wall_ms();
+        ck_assert_ok(broker_ack(b, to->list[to->count].tag, false, &err), &err);
+        to->count++;
+        quiet_until = testing_now_ms() + quiet_ms;
+    }
+}
+
+void testing_spy_take(struct testing_spy *spy, struct testing_letters *to, size_t count, int quiet_ms)
+{
+    take(spy->broker, to, count, quiet_ms);
+}
+
+void testing_spy_close(struct testing_spy *spy)
+{
+    broker_close(&spy->broker, true);
+}
+
+void testing_letters_dead(struct testing_letters *to, size_t count, int quiet_ms)
+{
+    struct broker *b = consume(topology_name(TOPOLOGY_QUEUE_DEAD));
+
+    take(b, to, count, quiet_ms);
+    broker_close(&b, true);
+}
+
+void testing_letters_free(struct testing_letters *letters)
+{
+    for (size_t i = 0; i < letters->count; i++)
+        broker_delivery_release(&letters->list[i]);
+    letters->count = 0;
+}
+
+const char *testing_header(const struct broker_delivery *d, const char *name)
+{
+    static char texts[8][1000];
+    static unsigned n;
+    char *text = texts[n++ % 8];
+    struct broker_header h;
+
+    if (broker_delivery_find(d, name, &h))
+        snprintf(text, sizeof texts[0], "%.*s", (int)h.value.len, h.value.ptr);
+    else
+        snprintf(text, sizeof texts[0], "(absent)");
+    return text;
+}
+
+int64_t testing_header_time(const struct broker_delivery *d, const char *name)
+{
+    const char *text = testing_header(d, name);
+    struct tm tm = {0};
+    int ms = 0;
+    const char *rest = strptime(text, "%Y-%m-%dT%H:%M:%S", &tm);
+
+    ck_assert_msg(rest && sscanf(rest, ".%3dZ", &ms) == 1 && strlen(text) == 24, "%s is %s", name, text);
+    return (int64_t)timegm(&tm) * 1000 + ms;
+}
+
+void testing_assert_stripped(const struct broker_delivery *d)
+{
+    struct broker_header h;
+
+    for (size_t i = 0; broker_delivery_header(d, i, &h); i++)
+        ck_assert_msg(h.name.len < 2 || strncasecmp(h.name.ptr, "x-", 2) != 0, "%.*s travelled on", (int)h.name.len,
+                      h.name.ptr);
+}
+
+void testing_rabbitmqctl(const char *fmt, ...)
+{
+    char what[1000], command[2000];
+    va_list ap;
+
+    va_start(ap, fmt);
+    vsnprintf(what, sizeof what, fmt, ap);
+    va_end(ap);
+    snprintf(command, sizeof command, "%s -q %s >/dev/null", testing_env("ORDERD_RABBITMQCTL"), what);
+    ck_assert_msg(system(command) == 0, "%s", command);
+}
+
+void testing_stack(const char *verb, const char *server, const char *option)
+{
+    char command[1000];
+
+    snprintf(command, sizeof command, "%s/scripts/stack %s %s %s %s >/dev/null", testing_env("ORDERD_SOURCE"), verb,
+             testing_env("ORDERD_STACK_DIR"), server, option);
+    ck_assert_msg(system(command) == 0, "%s", command);
+}
