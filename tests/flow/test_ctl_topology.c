@@ -55,10 +55,21 @@ static struct broker *open_broker(struct conf **conf)
 }
 
 static const struct {
-    const char *kind, *name;
+    const char *kind, *name, *from; /* the exchange that a queue is bound to */
 } items[] = {
-    {"exchange", "order"},   {"exchange", "order.event"}, {"queue", "order.dead"},   {"queue", "order.create"},
-    {"queue", "order.paid"}, {"queue", "order.cancel"},   {"queue", "order.unpaid"},
+    {"exchange", "order", NULL},
+    {"exchange", "order.event", NULL},
+    {"queue", "order.dead", "order"},
+    {"queue", "order.create", "order"},
+    {"queue", "order.paid", "order"},
+    {"queue", "order.cancel", "order"},
+    {"queue", "order.unpaid", "order"},
+    {"exchange", "order.retry.1000", NULL},
+    {"queue", "order.retry.1000", "order.retry.1000"},
+    {"exchange", "order.retry.5000", NULL},
+    {"queue", "order.retry.5000", "order.retry.5000"},
+    {"exchange", "order.retry.30000", NULL},
+    {"queue", "order.retry.30000", "order.retry.30000"},
 };
 
 #define ITEMS (sizeof items / sizeof *items)
@@ -69,12 +80,12 @@ static void listed(const char *state, bool bindings)
     struct strbuf expected = STRBUF_INIT;
 
     for (size_t i = 0; i < ITEMS; i++) {
-        strbuf_addf(&expected, "%-10s%-33s%s\n", items[i].kind, items[i].name, state);
-        if (bindings && items[i].kind[0] == 'q') {
+        strbuf_addf(&expected, "%-10s%-45s%s\n", items[i].kind, items[i].name, state);
+        if (bindings && items[i].from) {
             char name[64];
 
-            snprintf(name, sizeof name, "order -> %s", items[i].name);
-            strbuf_addf(&expected, "binding   %-33sbound\n", name);
+            snprintf(name, sizeof name, "%s -> %s", items[i].from, items[i].name);
+            strbuf_addf(&expected, "binding   %-45sbound\n", name);
         }
     }
     ck_assert_str_eq(testing_ctl.out, expected.data);
@@ -91,16 +102,19 @@ static void messages_arrive(void)
     enum broker_outcome outcome[ITEMS];
 
     ck_assert_ok(broker_confirm_select(broker, 16, &err), &err);
-    for (size_t i = 2; i < ITEMS; i++) {
-        struct broker_publication p = {.exchange = "order",
+    for (size_t i = 0; i < ITEMS; i++) {
+        struct broker_publication p = {.exchange = items[i].from,
                                        .routing_key = items[i].name,
                                        .body = slice_of("{}"),
                                        .message_id = slice_of(items[i].name)};
 
+        outcome[i] = BROKER_OUTCOME_CONFIRMED;
+        if (!items[i].from)
+            continue;
         ck_assert_ok(broker_publish(broker, &p, &outcome[i], &err), &err);
     }
     ck_assert_ok(broker_wait_confirms(broker, 5000, &err), &err);
-    for (size_t i = 2; i < ITEMS; i++)
+    for (size_t i = 0; i < ITEMS; i++)
         ck_assert_msg(outcome[i] == BROKER_OUTCOME_CONFIRMED, "%s: %d", items[i].name, outcome[i]);
     broker_close(&broker, true);
     conf_destroy(&conf);
@@ -112,7 +126,7 @@ START_TEST(from_nothing)
     CTL_SAYS(EXIT_FAILED, "");
     listed("missing", false);
     CTL("topology", "check", "--json");
-    ck_assert_ptr_nonnull(strstr(testing_ctl.err, "orderctl: 7 missing; run `orderctl topology apply`\n"));
+    ck_assert_ptr_nonnull(strstr(testing_ctl.err, "orderctl: 13 missing; run `orderctl topology apply`\n"));
     ck_assert_ptr_nonnull(strstr(testing_ctl.out,
                                  "{\"kind\":\"queue\",\"name\":\"order.dead\",\"state\":\"missing\","
                                  "\"detail\":null,\"advice\":\"`orderctl topology apply` makes it\"}\n"));
@@ -161,9 +175,9 @@ START_TEST(different)
     declare_foreign("order.dead", limit, 2);
     CTL("topology", "apply");
     CTL_SAYS(EXIT_PARTIAL, "");
-    ck_assert_ptr_nonnull(strstr(testing_ctl.out, "queue     order.create                     created\n"));
-    ck_assert_ptr_nonnull(strstr(testing_ctl.out, "queue     order.paid                       different\n"));
-    ck_assert_ptr_nonnull(strstr(testing_ctl.out, "queue     order.dead                       different\n"));
+    ck_assert_ptr_nonnull(strstr(testing_ctl.out, "queue     order.create                                 created\n"));
+    ck_assert_ptr_nonnull(strstr(testing_ctl.out, "queue     order.paid                                   different\n"));
+    ck_assert_ptr_nonnull(strstr(testing_ctl.out, "queue     order.dead                                   different\n"));
     ck_assert_ptr_null(strstr(testing_ctl.out, "order -> order.paid"));
     ck_assert_ptr_nonnull(strstr(testing_ctl.out, "PRECONDITION_FAILED - inequivalent arg 'x-"));
     ck_assert_ptr_nonnull(strstr(testing_ctl.out, "for queue 'order.paid' in vhost"));
@@ -177,8 +191,8 @@ START_TEST(different)
     testing_ctl_configure(&(struct testing_ctl_conf){.vhost = vhost, .queue_type = "classic"});
     CTL("topology", "check");
     ck_assert_int_eq(testing_ctl.code, EXIT_FAILED);
-    ck_assert_ptr_nonnull(strstr(testing_ctl.out, "queue     order.paid                       present\n"));
-    ck_assert_ptr_nonnull(strstr(testing_ctl.out, "queue     order.create                     different\n"));
+    ck_assert_ptr_nonnull(strstr(testing_ctl.out, "queue     order.paid                                   present\n"));
+    ck_assert_ptr_nonnull(strstr(testing_ctl.out, "queue     order.create                                 different\n"));
     ck_assert_ptr_nonnull(strstr(testing_ctl.err, "orderctl: warning: broker.queue_type is classic: "));
 }
 END_TEST
@@ -204,7 +218,7 @@ START_TEST(forbidden)
 
     CTL("-q", "topology", "check");
     CTL_SAYS(EXIT_NO_PERMISSION, "");
-    ck_assert_ptr_nonnull(strstr(testing_ctl.out, "queue     order.create                     forbidden\n"));
+    ck_assert_ptr_nonnull(strstr(testing_ctl.out, "queue     order.create                                 forbidden\n"));
     ck_assert_ptr_nonnull(strstr(testing_ctl.out, "ACCESS_REFUSED"));
     ck_assert_ptr_nonnull(strstr(testing_ctl.out, "\n          " ADVICE_ACCOUNT "\n"));
     CTL("topology", "apply");

@@ -60,7 +60,8 @@ static void write_conf(const char *database, const char *queue)
     fprintf(f,
             "broker: { host = \"%s\"; port = %s; user = \"%s\"; password_file = \"%s\"; topology = \"declare\"; };\n"
             "mysql: { host = \"%s\"; port = %s; user = \"%s\"; password_file = \"%s\"; database = \"%s\"; };\n"
-            "redis: { host = \"%s\"; port = %s; };\ncreate: { queue = \"%s\"; };\n",
+            "redis: { host = \"%s\"; port = %s; };\ncreate: { queue = \"%s\"; };\n"
+            "retry: { delays = \"50ms,100ms\"; };\n",
             testing_env("ORDERD_MQ_HOST"), testing_env("ORDERD_MQ_PORT"), testing_env("ORDERD_MQ_USER"),
             testing_env("ORDERD_MQ_PASSWORD_FILE"), testing_env("ORDERD_DB_HOST"), testing_env("ORDERD_DB_PORT"),
             testing_env("ORDERD_DB_USER"), testing_env("ORDERD_DB_PASSWORD_FILE"), database,

@@ -43,7 +43,7 @@ X(STOCK_MISSING, ERROR, 5, "stock_missing", "the shard is not in Redis or is dam
 /* create lane */
 X(ORDER_CREATED, DEBUG, 0, "order_created", "order is durable")
 X(ORDER_DUPLICATE, DEBUG, 0, "order_duplicate", "the same order was already durable")
-X(ORDER_FAILED, WARNING, 200, "order_failed", "message cannot become an order; it goes to the dead letters")
+X(ORDER_FAILED, WARNING, 200, "order_failed", "message cannot become an order (yet)")
 X(STOCK_SHORT, ERROR, 20, "stock_short", "the database has less stock than was sold; what is missing is forfeited")
 X(BATCH_RETRIED, INFO, 5, "batch_retried", "transaction met a conflict and was run again")
 X(BATCH_SPLIT, INFO, 5, "batch_split", "batch was halved to find the order at fault")

@@ -66,7 +66,7 @@ static void print_finding(const struct ctl *ctl, const struct topology_finding *
                           const char *advice)
 {
     print_word(ctl, f->kind, 10, TINT_NONE);
-    print_word(ctl, f->name, 32, TINT_NONE);
+    print_word(ctl, f->name, 44, TINT_NONE);
     putchar(' ');
     print_word(ctl, state, 0, tint);
     putchar('\n');

@@ -251,11 +251,23 @@ static void verdict(struct sale *s)
     strbuf_release(&n);
 }
 
+/* Messages of an activity that does not exist lie in the retry queues before they are dead letters: nothing changes for
+ * as long as the longest delay. */
+static int64_t quiet_ms(const struct sale *s)
+{
+    const struct conf_delays *delays = &s->run->conf->retry_delays;
+    int64_t longest = 0;
+
+    for (size_t i = 0; i < delays->count; i++)
+        longest = delays->ms[i] > longest ? delays->ms[i] : longest;
+    return s->run->o.settle_ms + (s->run->o.foreign > 0 ? longest : 0);
+}
+
 static bool settle_and_verify(struct sale *s, struct watch *watch, const struct watch_state *before, struct error *err)
 {
     const struct load_options *o = &s->run->o;
     const struct publish_totals *p = publisher_totals(s->publisher);
-    struct watch_goal goal = {*before, s->accepted - s->silent, 0, o->wait_ms, o->settle_ms};
+    struct watch_goal goal = {*before, s->accepted - s->silent, 0, o->wait_ms, quiet_ms(s)};
     struct watch_state last;
 
     for (int kind = 0; kind < PUBLISH_KINDS; kind++)
