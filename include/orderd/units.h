@@ -17,6 +17,9 @@ ORDERD_MUST_CHECK bool units_parse_size(const char *text, int64_t *out_bytes);
 void units_format_duration(char *out, size_t size, int64_t ms);
 void units_format_size(char *out, size_t size, int64_t bytes);
 
+/* 31008 -> "3.10.8" (major * 10000 + minor * 100 + patch). size >= 16. */
+void units_format_version(char *out, size_t size, int version);
+
 /* A whole decimal number within [min, max], nothing around it. */
 ORDERD_MUST_CHECK bool units_parse_i64(const char *text, int64_t min, int64_t max, int64_t *out);
 

@@ -70,6 +70,11 @@ void units_format_size(char *out, size_t size, int64_t bytes)
     format(out, size, bytes, sizes, COUNT(sizes));
 }
 
+void units_format_version(char *out, size_t size, int version)
+{
+    snprintf(out, size, "%d.%d.%d", version / 10000, version / 100 % 100, version % 100);
+}
+
 bool units_parse_i64(const char *text, int64_t min, int64_t max, int64_t *out)
 {
     char *end;

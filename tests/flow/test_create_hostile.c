@@ -86,6 +86,62 @@ START_TEST(long_setup_error_returns_once)
 }
 END_TEST
 
+static void rabbitmqctl(const char *what)
+{
+    char command[300];
+
+    snprintf(command, sizeof command, "%s -q %s >/dev/null", testing_env("ORDERD_RABBITMQCTL"), what);
+    ck_assert_int_eq(system(command), 0);
+}
+
+/* Garbage during a memory alarm cannot be put aside, since nothing can be published; but it must not stop the sale:
+ * consuming is what ends such an alarm. */
+START_TEST(garbage_during_an_alarm_waits_aside)
+{
+    testing_lane_setup(STOCK, NULL);
+    for (int i = 0; i < 5; i++)
+        testing_publish_body("bad", slice_of("bad"));
+    publish_range(1, 300);
+    rabbitmqctl("set_vm_memory_high_watermark absolute 1MB");
+    testing_lane_start(1);
+    testing_wait_orders(300, 10000);
+    ck_assert(lane_state_ready(create_lane_state(testing_lane(0))));
+    rabbitmqctl("set_vm_memory_high_watermark 0.4");
+    ck_assert_int_eq(testing_dead_letters(5, "body_not_json"), 5);
+    testing_lane_stop();
+    ck_assert_int_eq(testing_waiting(), 0);
+    testing_assert_orders(300, STOCK);
+}
+END_TEST
+
+/* Where the dead letters' queue is missing, the same: they wait, and are there when it is. */
+START_TEST(garbage_without_a_dead_queue_waits_aside)
+{
+    struct error err = {0};
+    struct broker *b;
+    struct broker_argument arguments[] = {{"x-queue-type", "quorum", 0}};
+    struct error detail = {0};
+    enum broker_presence presence;
+
+    testing_lane_setup(STOCK, NULL);
+    publish_range(1, 10);
+    testing_publish_body("bad", slice_of("bad"));
+    publish_range(11, 50);
+    rabbitmqctl("delete_queue order.dead");
+    testing_lane_start(1);
+    testing_wait_orders(50, 10000);
+    b = broker_open(testing_lane_conf, "test dead queue", &err);
+    ck_assert_ok(b != NULL, &err);
+    ck_assert_ok(broker_declare_queue(b, "order.dead", arguments, 1, true, &presence, &detail, &err), &err);
+    ck_assert_ok(broker_bind_queue(b, "order.dead", "order", "order.dead", &err), &err);
+    broker_close(&b, true);
+    ck_assert_int_eq(testing_dead_letters(1, "body_not_json"), 1);
+    testing_lane_stop();
+    ck_assert_int_eq(testing_waiting(), 0);
+    testing_assert_orders(50, STOCK);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("create_hostile");
@@ -95,6 +151,8 @@ int main(void)
     tcase_add_test(c, approved_a_moment_ago);
     tcase_add_test(c, headers_that_fill_a_frame);
     tcase_add_test(c, long_setup_error_returns_once);
+    tcase_add_test(c, garbage_during_an_alarm_waits_aside);
+    tcase_add_test(c, garbage_without_a_dead_queue_waits_aside);
     suite_add_tcase(s, c);
     return testing_main(s);
 }

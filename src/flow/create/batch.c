@@ -21,8 +21,12 @@ void batch_release(struct create_lane *lane)
 {
     struct batch *batch = &lane->batch;
 
-    for (size_t i = 0; i < batch->count; i++)
+    for (size_t i = 0; i < batch->count; i++) {
+        if (item_outcome(&batch->items[i]) == BROKER_OUTCOME_PENDING)
+            lane_close_publisher(lane); /* it would still write there */
+        free(batch->items[i].outcome);
         broker_delivery_release(&batch->items[i].delivery);
+    }
     batch->count = 0;
     batch->acked = batch->decoded = 0;
     arena_reset(lane->arena);
@@ -51,11 +55,16 @@ static void log_failed(const struct item *item)
 {
     const char *detail = item->detail[0] ? item->detail : reason_sentence(item->reason);
 
-    log_event(LOG_EVENT_ORDER_FAILED, LOG_STR("reason", reason_name(item->reason)), LOG_STR("detail", detail),
-              LOG_STR("order_no", item->order.order_no), LOG_SLICE("message_id", item->delivery.message_id),
-              LOG_SLICE("trace_id", dead_letter_trace_id(&item->delivery)),
-              LOG_INT("activity_id", item->order.activity_id), LOG_INT("user_id", item->order.user_id),
-              LOG_INT("bytes", item->delivery.body.len));
+    if (item->order.activity_id == 0) /* not read that far */
+        log_event(LOG_EVENT_MESSAGE_REFUSED, LOG_STR("reason", reason_name(item->reason)), LOG_STR("detail", detail),
+                  LOG_SLICE("message_id", item->delivery.message_id),
+                  LOG_SLICE("trace_id", dead_letter_trace_id(&item->delivery)),
+                  LOG_INT("bytes", item->delivery.body.len));
+    else
+        log_event(LOG_EVENT_ORDER_FAILED, LOG_STR("reason", reason_name(item->reason)), LOG_STR("detail", detail),
+                  LOG_STR("order_no", item->order.order_no), LOG_INT("activity_id", item->order.activity_id),
+                  LOG_INT("user_id", item->order.user_id), LOG_INT("attempt", item->attempt),
+                  LOG_SLICE("trace_id", dead_letter_trace_id(&item->delivery)));
 }
 
 static void log_settled(const struct item *item, enum log_event event)

@@ -9,9 +9,12 @@
 #include "orderd/clock.h"
 #include "orderd/log.h"
 #include "orderd/order_store.h"
+#include "orderd/units.h"
 
 /* Longest sleep of an idle lane: far below half a heartbeat, and the beat the watchdog sees. */
 #define IDLE_MS 1000
+/* How often an idle lane asks its database whether it is there. */
+#define IDLE_CHECK_MS 3000
 /* Dead letters in flight at once. */
 #define CONFIRM_WINDOW 1024
 
@@ -34,6 +37,7 @@ void lane_close_consumer(struct create_lane *lane, bool graceful)
 {
     if (lane->consumer)
         broker_close(&lane->consumer, graceful);
+    park_release(lane);
 }
 
 void lane_close_publisher(struct create_lane *lane)
@@ -86,12 +90,15 @@ bool lane_pump(struct create_lane *lane, struct error *err)
 
 static bool open_db(struct create_lane *lane, struct error *err)
 {
+    char version[24];
+
     if (lane->db)
         return true;
     lane->db = db_open(lane->conf, err);
     if (!lane->db)
         return false;
-    log_event(LOG_EVENT_DB_UP, LOG_STR("host", lane->conf->mysql_host), LOG_INT("version", db_version(lane->db)));
+    units_format_version(version, sizeof version, db_version(lane->db));
+    log_event(LOG_EVENT_DB_UP, LOG_STR("host", lane->conf->mysql_host), LOG_STR("version", version));
     return true;
 }
 
@@ -118,6 +125,8 @@ bool lane_mend(struct create_lane *lane, struct error *err)
 
 static bool open_consumer(struct create_lane *lane, struct error *err)
 {
+    char version[24];
+
     if (lane->consumer)
         return true;
     lane->consumer = broker_open(lane->conf, lane->worker, err);
@@ -127,8 +136,9 @@ static bool open_consumer(struct create_lane *lane, struct error *err)
         lane_close_consumer(lane, false);
         return false;
     }
+    units_format_version(version, sizeof version, broker_version(lane->consumer));
     log_event(LOG_EVENT_BROKER_UP, LOG_STR("host", lane->conf->broker_host), LOG_STR("queue", lane->conf->create_queue),
-              LOG_INT("version", broker_version(lane->consumer)));
+              LOG_STR("version", version));
     return true;
 }
 
@@ -246,6 +256,21 @@ static void handle(struct create_lane *lane)
         lose_consumer(lane, &err);
 }
 
+/* An idle lane would not notice that its database is gone until the next order comes, and look ready meanwhile. */
+static void check_idle_db(struct create_lane *lane)
+{
+    struct error err = {0};
+
+    if (clock_mono_ms() - lane->db_seen < IDLE_CHECK_MS)
+        return;
+    lane->db_seen = clock_mono_ms();
+    if (db_run(lane->db, slice_of("DO 1"), &err))
+        return;
+    log_event(LOG_EVENT_DB_DOWN, LOG_ERR(&err));
+    lane_close_db(lane);
+    lane_set_state(lane, LANE_CONNECTING);
+}
+
 static void turn(struct create_lane *lane)
 {
     struct error err = {0};
@@ -261,6 +286,12 @@ static void turn(struct create_lane *lane)
     }
     if (lane->batch.count > 0)
         handle(lane);
+    else
+        check_idle_db(lane);
+    if (lane->consumer && !park_retry(lane, &err))
+        lose_consumer(lane, &err);
+    else if (park_too_long(lane))
+        give_back(lane);
 }
 
 /* The stop: no more deliveries, then what was already handed to us is finished, unless a server is away. */
@@ -281,6 +312,9 @@ static void drain(struct create_lane *lane)
                 lane_work(lane); /* hold() gives everything back at once when stopping */
         } while (lane->consumer && lane->batch.count > 0);
     }
+    lane->parked_next = 0;
+    if (lane->consumer)
+        (void)!park_retry(lane, &err);
     lane_close_consumer(lane, true);
     if (lane->publisher)
         broker_close(&lane->publisher, true);
@@ -298,6 +332,7 @@ static void run(void *data)
         turn(lane);
     drain(lane);
     batch_destroy(lane);
+    park_destroy(lane);
     activity_cache_destroy(&lane->activities);
     strbuf_release(&lane->sql);
     lane_set_state(lane, LANE_STOPPED);
@@ -316,6 +351,7 @@ struct create_lane *create_lane_start(struct lane_shared *shared, unsigned index
     backoff_init(&lane->connecting, conf->broker_reconnect_min, conf->broker_reconnect_max, backoff_seed());
     backoff_init(&lane->holding, conf->mysql_reconnect_min, conf->mysql_reconnect_max, backoff_seed());
     backoff_init(&lane->conflict, 1, 100, backoff_seed());
+    backoff_init(&lane->parking, 200, 5000, backoff_seed());
     atomic_init(&lane->state, LANE_CONNECTING);
     atomic_init(&lane->beat, clock_mono_ms());
     lane->thread.run = run;

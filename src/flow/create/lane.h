@@ -10,6 +10,7 @@
  *   fate.c     the policy: what a reason and a number of tries lead to
  *   decide.c   the terminal decision
  *   settle.c   acknowledgements, retries and dead letters
+ *   park.c     what cannot be published now waits aside
  *   hold.c     waiting for a server with the batch in hand */
 #ifndef ORDERD_CREATE_PRIVATE_H
 #define ORDERD_CREATE_PRIVATE_H
@@ -43,12 +44,13 @@ struct item {
     const char *detail; /* "" or a sentence in the arena */
     int64_t pay_timeout_ms;
     int unknown_tries;
-    int64_t attempt;             /* tries in retry queues so far */
-    bool decided;                /* its terminal decision is committed */
-    bool plain;                  /* dead letter without decision: its tombstone cannot be written */
-    bool reconsidered;           /* was short once and tried again */
-    bool voided;                 /* its decision met a key that stands, and yet it has no row */
-    enum broker_outcome outcome; /* of its retry or dead letter */
+    int64_t attempt;              /* tries in retry queues so far */
+    bool decided;                 /* its terminal decision is committed */
+    bool plain;                   /* dead letter without decision: its tombstone cannot be written */
+    bool reconsidered;            /* was short once and tried again */
+    bool voided;                  /* its decision met a key that stands, and yet it has no row */
+    bool parked;                  /* put aside (park.c): no longer the batch's */
+    enum broker_outcome *outcome; /* of its retry or dead letter; in memory of its own, since items move; or NULL */
 };
 
 struct batch {
@@ -79,12 +81,17 @@ struct create_lane {
     int reading_first;                           /* batches yet for which the table is read before the insert */
     char refused[STORM_AFTER][ORDER_NO_MAX + 1]; /* new orders that the database refused, none succeeding since */
     unsigned refused_count;
-    bool settling; /* every item of the batch has its outcome */
-    bool unproven; /* gave its deliveries back: the database must show that it takes orders first */
+    bool settling;         /* every item of the batch has its outcome */
+    bool unproven;         /* gave its deliveries back: the database must show that it takes orders first */
+    struct parked *parked; /* unacknowledged, to be published before they can be */
+    size_t parked_count;
+    int64_t parked_since, parked_next; /* monotonic ms */
+    struct backoff parking;
     unsigned subscriptions;
-    bool alarmed; /* a suspect was met and not yet passed */
-    bool careful; /* prefetch 1: something in this queue may kill the process */
-    bool storm;   /* probing with one message at a time */
+    int64_t db_seen; /* monotonic ms: when an idle lane last asked */
+    bool alarmed;    /* a suspect was met and not yet passed */
+    bool careful;    /* prefetch 1: something in this queue may kill the process */
+    bool storm;      /* probing with one message at a time */
     unsigned probe;
 };
 
@@ -161,6 +168,20 @@ bool decide(struct create_lane *lane, struct error *err);
 enum fate item_fate(const struct create_lane *lane, const struct item *item);
 /* Acknowledges what is durable, retries or dead-letters what needs it. false: a server is away; repeat after hold(). */
 bool settle(struct create_lane *lane, struct error *err);
+
+enum broker_outcome item_outcome(const struct item *item); /* UNKNOWN before it was published */
+void settle_count(struct create_lane *lane, const struct item *item);
+/* One item by itself: published and confirmed. */
+bool settle_publish(struct create_lane *lane, struct item *item, struct error *err);
+
+/* ---- park.c ---- */
+bool park_has_room(const struct create_lane *lane, size_t more);
+void park(struct create_lane *lane, struct item *item); /* takes its delivery over */
+/* Tries those that are parked again, when it is time. false: the consumer is lost. */
+bool park_retry(struct create_lane *lane, struct error *err);
+bool park_too_long(const struct create_lane *lane); /* longer than the broker may be kept waiting */
+void park_release(struct create_lane *lane); /* the consumer is gone, and with it the right to acknowledge them */
+void park_destroy(struct create_lane *lane);
 
 /* ---- hold.c ---- */
 /* Waits once, with the consumer kept alive, for what `why` says is missing, and opens it again. false: the batch is no
