@@ -15,6 +15,7 @@ X(BROKER_STUCK, "broker_stuck_total", "Broker calls that were ended by the watch
 X(RETURNED_TO_BROKER, "messages_returned_total", "Deliveries given back to the broker, by an outage or a stop.")
 X(ORDERS_RETRIED, "orders_retried_total", "Messages put into a retry queue.")
 X(ORDERS_REJECTED, "orders_rejected_total", "Orders decided to never become live: tombstone written, stock given back.")
+X(MESSAGES_PARKED, "messages_parked_total", "Retries and dead letters that had to wait aside, unacknowledged, since nothing could be published.")
 X(RELAY_SENT, "relay_sent_total", "Local messages sent or performed.")
 X(RELAY_RETRIED, "relay_retried_total", "Attempts of local messages that failed by their own fault.")
 X(RELAY_QUARANTINED, "relay_quarantined_total", "Local messages set aside.")

@@ -58,6 +58,7 @@ void park(struct create_lane *lane, struct item *item)
     item->delivery = (struct broker_delivery){0};
     item->outcome = NULL;
     item->parked = true;
+    metric_add(lane->metrics, METRIC_MESSAGES_PARKED, 1);
     if (lane->parked_count == 1) {
         lane->parked_since = clock_mono_ms();
         backoff_reset(&lane->parking);
