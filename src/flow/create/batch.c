@@ -80,6 +80,8 @@ void item_decide(struct create_lane *lane, struct item *item, enum reason reason
     CHECK(item->reason == REASON_NONE && reason != REASON_NONE);
     item->reason = reason;
     item->detail = detail;
+    if (reason == REASON_CREATED || reason == REASON_DUPLICATE)
+        storm_note_fine(lane, reason == REASON_CREATED);
     if (reason == REASON_CREATED) {
         metric_add(lane->metrics, METRIC_ORDERS_CREATED, 1);
         log_settled(item, LOG_EVENT_ORDER_CREATED);

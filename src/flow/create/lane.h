@@ -7,6 +7,7 @@
  *   persist.c  a batch becomes rows: optimistic, halved on failure, divided on duplicates
  *   resolve.c  what already stands in the table: same order, conflict, buyer with an order
  *   verdict.c  one order that failed alone: which reason
+ *   storm.c    whether it is the messages or the database that is ill
  *   fate.c     the policy: what a reason and a number of tries lead to
  *   decide.c   the terminal decision
  *   settle.c   acknowledgements, retries and dead letters
@@ -32,8 +33,10 @@
 
 #include "fate.h"
 
-/* So many different messages in a row, none succeeding, and it is the database that is ill, not the messages. */
+/* So many different messages in a row, none succeeding, and it is the database that is ill, not the messages; up to so
+ * many where others were fine just before. */
 #define STORM_AFTER 10
+#define STORM_MOST  60
 
 /* One delivery and what became of it. */
 struct item {
@@ -77,9 +80,9 @@ struct create_lane {
     struct batch batch;
     struct metric_block *metrics;
     struct backoff connecting, holding, conflict;
-    int64_t held_since;                          /* monotonic ms; 0: nothing is held */
-    int reading_first;                           /* batches yet for which the table is read before the insert */
-    char refused[STORM_AFTER][ORDER_NO_MAX + 1]; /* new orders that the database refused, none succeeding since */
+    int64_t held_since;                         /* monotonic ms; 0: nothing is held */
+    int reading_first;                          /* batches yet for which the table is read before the insert */
+    char refused[STORM_MOST][ORDER_NO_MAX + 1]; /* new orders that the database refused, none created since */
     unsigned refused_count;
     bool settling;         /* every item of the batch has its outcome */
     bool unproven;         /* gave its deliveries back: the database must show that it takes orders first */
@@ -87,6 +90,9 @@ struct create_lane {
     size_t parked_count;
     int64_t parked_since, parked_next; /* monotonic ms */
     struct backoff parking;
+    struct {
+        int64_t at, count, before; /* since when, how many orders since, how many in the time before */
+    } fine;
     unsigned subscriptions;
     int64_t db_seen; /* monotonic ms: when an idle lane last asked */
     bool alarmed;    /* a suspect was met and not yet passed */
@@ -158,6 +164,10 @@ enum verdict { VERDICT_DECIDED, VERDICT_AGAIN, VERDICT_FAILED };
 /* What `why`, the error of a transaction with this item alone, means for it. AGAIN: run it once more. FAILED: *why
  * tells what to wait for. */
 enum verdict verdict_alone(struct create_lane *lane, struct item *item, unsigned statement, struct error *why);
+
+/* ---- storm.c ---- */
+void storm_note_fine(struct create_lane *lane, bool created);               /* created, or found to stand already */
+bool storm_note_refused(struct create_lane *lane, const struct item *item); /* true: a storm is on */
 
 /* ---- decide.c ---- */
 /* Makes the terminal decisions that are due. Afterwards items may be open again (see persist): repeat both until none

@@ -45,8 +45,6 @@ static void note_created(struct create_lane *lane, struct item **set, size_t cou
     int64_t now = clock_wall_ms();
 
     metric_add(lane->metrics, METRIC_BATCHES, 1);
-    lane->refused_count = 0;
-    lane->storm = false;
     for (size_t i = 0; i < count; i++) {
         int64_t age_ms = now - set[i]->order.reserved_at;
 

@@ -1,7 +1,6 @@
 #include "lane.h"
 
 #include <inttypes.h>
-#include <string.h>
 
 #include "orderd/log.h"
 #include "orderd/order_store.h"
@@ -32,34 +31,16 @@ static enum verdict stock_refused(struct create_lane *lane, struct item *item, s
     return VERDICT_AGAIN; /* it came back in between */
 }
 
-/* Remembers a refused order, each once. One that comes from a retry queue had its part in an earlier count; its failing
- * again says that it is at fault. true: so many that it is a storm. */
-static bool too_many_refused(struct create_lane *lane, const struct item *item)
-{
-    if (item->attempt > 0)
-        return false;
-    for (unsigned i = 0; i < lane->refused_count; i++) {
-        if (strcmp(lane->refused[i], item->order.order_no) == 0)
-            return false;
-    }
-    memcpy(lane->refused[lane->refused_count], item->order.order_no, sizeof item->order.order_no);
-    return ++lane->refused_count == STORM_AFTER;
-}
-
-/* The database refused this row. One such row is its own fault; a row of different ones, none succeeding, is the
- * database's, and no sale is to be dead-lettered for it. */
+/* The database refused this row: its own fault, unless a storm is on. */
 static enum verdict refused(struct create_lane *lane, struct item *item, enum reason reason, struct error *why)
 {
-    if (lane->storm)
-        return VERDICT_FAILED;
-    if (too_many_refused(lane, item)) {
-        lane->storm = true;
-        lane->refused_count = 0;
-        error_prefix(why, "%d different messages in a row failed alike; no more are taken until one succeeds",
-                     STORM_AFTER);
-        return VERDICT_FAILED;
-    }
-    return decided(lane, item, reason, item_detail(lane, "%s", why->text));
+    bool before = lane->storm;
+
+    if (!storm_note_refused(lane, item))
+        return decided(lane, item, reason, item_detail(lane, "%s", why->text));
+    if (!before)
+        error_prefix(why, "many different messages in a row failed alike; no more are taken until one succeeds");
+    return VERDICT_FAILED;
 }
 
 static enum verdict unknown(struct create_lane *lane, struct item *item, struct error *why)
