@@ -99,11 +99,12 @@ static void make_schema(int64_t stock)
     struct error err = {0};
     struct conf *conf = testing_conf(NULL);
     struct db *db;
-    char sql[200];
+    char sql[300];
 
     db = db_open(conf, &err);
     ck_assert_ok(db != NULL, &err);
-    snprintf(sql, sizeof sql, "CREATE DATABASE %s", schema);
+    snprintf(sql, sizeof sql, "DROP DATABASE IF EXISTS %s; CREATE DATABASE %s", schema,
+             schema); /* process ids come round */
     ck_assert_ok(db_run(db, slice_of(sql), &err), &err);
     db_close(&db);
     conf_destroy(&conf);

@@ -1,13 +1,17 @@
 #include "testing_letters.h"
 
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "orderd/clock.h"
+#include "orderd/fault.h"
 #include "orderd/topology.h"
 #include "testing_lane.h"
 
@@ -134,6 +138,30 @@ void testing_assert_stripped(const struct broker_delivery *d)
     for (size_t i = 0; broker_delivery_header(d, i, &h); i++)
         ck_assert_msg(h.name.len < 2 || strncasecmp(h.name.ptr, "x-", 2) != 0, "%.*s travelled on", (int)h.name.len,
                       h.name.ptr);
+}
+
+void testing_faults(const char *faults)
+{
+    setenv("ORDERD_FAULT", faults, 1);
+#ifdef ORDERD_FAULTS
+    fault_reset();
+#endif
+}
+
+void testing_crash_at(const char *fault)
+{
+    pid_t pid = fork();
+    int status;
+
+    ck_assert_int_ge(pid, 0);
+    if (pid == 0) {
+        testing_faults(fault);
+        testing_lane_start(1);
+        clock_sleep_ms(10000);
+        _exit(1);
+    }
+    ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+    ck_assert_msg(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL, "%s was not passed", fault);
 }
 
 void testing_rabbitmqctl(const char *fmt, ...)

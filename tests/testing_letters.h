@@ -37,6 +37,11 @@ int64_t testing_header_time(const struct broker_delivery *d, const char *name);
 /* Fails where a header belongs to the broker. */
 void testing_assert_stripped(const struct broker_delivery *d);
 
+/* From here on faults are as this text says (see fault.h); "" for none. No lane runs. */
+void testing_faults(const char *faults);
+/* Runs a lane and a relay in a process of their own until that fault, a kill, ends it; fails where it does not. */
+void testing_crash_at(const char *fault);
+
 /* rabbitmqctl -q <what>. */
 void testing_rabbitmqctl(const char *fmt, ...) ORDERD_PRINTF(1, 2);
 /* scripts/stack <verb> DIR <server> [option]. */

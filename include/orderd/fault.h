@@ -23,9 +23,8 @@ enum fault {
 
 #ifdef ORDERD_FAULTS
 bool fault_passes(enum fault fault);
-/* For tests: forgets all passings so far and does what this text says instead of ORDERD_FAULT's; while nobody passes.
- */
-void fault_set(const char *orders);
+/* Forgets all passings and reads the environment anew: for a test's child that was forked after some. One thread. */
+void fault_reset(void);
 #define FAULT(point)       ((void)fault_passes(FAULT_##point))
 #define FAULT_FAILS(point) fault_passes(FAULT_##point)
 #else

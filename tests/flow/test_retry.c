@@ -7,12 +7,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "orderd/clock.h"
-#include "orderd/metric.h"
 #include "orderd/fault.h"
+#include "orderd/metric.h"
 #include "orderd/topology.h"
 
 #define STOCK 1000
@@ -231,23 +229,6 @@ END_TEST
 
 /* ---- crashes ---- */
 
-/* Runs a lane in a process of its own until that fault ends it. */
-static void crash_at(const char *fault)
-{
-    pid_t pid = fork();
-    int status;
-
-    ck_assert_int_ge(pid, 0);
-    if (pid == 0) {
-        fault_set(fault);
-        testing_lane_start(1);
-        clock_sleep_ms(10000);
-        _exit(1);
-    }
-    ck_assert_int_eq(waitpid(pid, &status, 0), pid);
-    ck_assert_msg(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL, "%s was not passed", fault);
-}
-
 static const struct {
     const char *fault;
     size_t copies; /* in the end */
@@ -267,7 +248,7 @@ START_TEST(crash_and_redelivery)
     watch();
     refuse_user("NEW.user_id=7");
     publish_range(7, 7);
-    crash_at(crashes[_i].fault);
+    testing_crash_at(crashes[_i].fault);
     testing_lane_start(1);
     testing_letters_dead(&dead, 1, 500);
     testing_spy_take(&gone, &went, 3 * crashes[_i].copies, 200);
@@ -514,6 +495,7 @@ END_TEST
 START_TEST(blocked_broker_is_waited_out)
 {
     testing_lane_setup(STOCK, NULL);
+    testing_lane_conf->broker_call_timeout = 2000; /* how long a publish waits for what does not come */
     watch();
     refuse_user("NEW.user_id=7");
     publish_range(1, 10);
@@ -630,7 +612,7 @@ START_TEST(classic_queues)
     refuse_user("NEW.user_id=7");
     publish_range(1, 20);
     testing_publish_body("bad", slice_of("bad"));
-    crash_at("retry.after_confirm=kill@1");
+    testing_crash_at("retry.after_confirm=kill@1");
     testing_lane_start(2);
     testing_letters_dead(&dead, 2, 500);
     testing_spy_take(&gone, &went, 3, 100);

@@ -34,7 +34,7 @@ struct order {
     int64_t from, to; /* passings, both included */
 };
 
-/* Written once by parse_all, read-only afterwards (but for fault_set). */
+/* Written once by parse_all, read-only afterwards. */
 static struct {
     pthread_once_t once;
     size_t count;
@@ -90,8 +90,9 @@ static void parse_one(char *text)
     orders.count++;
 }
 
-static void parse_text(const char *value)
+static void parse_all(void)
 {
+    const char *value = getenv("ORDERD_FAULT");
     char *copy, *rest;
 
     if (value == NULL || value[0] == '\0')
@@ -104,20 +105,6 @@ static void parse_text(const char *value)
         parse_one(one);
     }
     free(copy);
-}
-
-static void parse_all(void)
-{
-    parse_text(getenv("ORDERD_FAULT"));
-}
-
-void fault_set(const char *text)
-{
-    CHECK_ZERO(pthread_once(&orders.once, parse_all));
-    orders.count = 0;
-    for (int i = 0; i < FAULT_COUNT; i++)
-        atomic_store(&passings[i], 0);
-    parse_text(text);
 }
 
 static bool act(enum action action)
@@ -152,6 +139,14 @@ bool fault_passes(enum fault fault)
             fails |= act(o->action);
     }
     return fails;
+}
+
+void fault_reset(void)
+{
+    orders.once = (pthread_once_t)PTHREAD_ONCE_INIT;
+    orders.count = 0;
+    for (int i = 0; i < FAULT_COUNT; i++)
+        atomic_store(&passings[i], 0);
 }
 
 #endif
