@@ -1,12 +1,16 @@
 /* Stock in Redis: the Lua scripts of one shard behind typed calls.
  *
  * An activity's units are spread over shards; the five keys of a shard share the prefix "sk:{<activity>:<shard>}:" and
- * so one slot of a cluster: stock    string   units left held     hash     order_no ->
- * "user|user_seq|quantity|amount|epoch|reserved_at", all decimal: the reservation ledger gone     hash     order_no ->
- * a word of tbl/stock_gone.h buyers   hash     "user:user_seq" -> "order_no|quantity": a buyer's marks meta     hash
- * cap, held, sold, forfeited (units), epoch, limit, starts_at, ends_at, paused, expire_at The head comment of each
- * src/domain/stock/<name>.lua is that script's contract (installed beside the other data, so that web tiers in any
- * language load the same text); arguments here have the ranges given there.
+ * so one slot of a cluster:
+ *
+ *     stock    string   units left
+ *     held     hash     order_no -> "user|user_seq|quantity|amount|epoch|reserved_at", decimal: the reservation ledger
+ *     gone     hash     order_no -> a word of tbl/stock_gone.h
+ *     buyers   hash     "user:user_seq" -> "order_no|quantity": a buyer's marks
+ *     meta     hash     cap, held, sold, forfeited (units), epoch, limit, starts_at, ends_at, paused, expire_at
+ *
+ * The head comment of each src/domain/stock/<name>.lua is that script's contract (installed beside the other data, so
+ * that web tiers in any language load the same text); arguments here have the ranges given there.
  *
  * Every call is idempotent and may be repeated as it is: after KV_LOST, repeating is the way to learn what happened. A
  * function that answers true had an answer of the script, whatever its code; false is an error of the kv client, or
@@ -113,6 +117,54 @@ ORDERD_MUST_CHECK bool stock_return(struct kv *kv, const struct stock_giveback *
 ORDERD_MUST_CHECK bool stock_return_many(struct kv *kv, const struct stock_giveback *orders, size_t count,
                                          struct stock_returned *out, struct error *errs, struct error *err);
 
+struct stock_paid {
+    int64_t activity;
+    int shard;
+    struct slice order_no;
+};
+
+struct stock_settled {
+    int code; /* STOCK_SETTLE_* */
+    int64_t units;
+    char note[STOCK_NOTE_MAX];
+};
+
+/* A paid order's units go from reserved to sold. */
+ORDERD_MUST_CHECK bool stock_settle(struct kv *kv, const struct stock_paid *order, struct stock_settled *out,
+                                    struct error *err);
+ORDERD_MUST_CHECK bool stock_settle_many(struct kv *kv, const struct stock_paid *orders, size_t count,
+                                         struct stock_settled *out, struct error *errs, struct error *err);
+
+enum stock_adopt_as {
+    STOCK_ADOPT_AS_PENDING,
+    STOCK_ADOPT_AS_PAID,
+    STOCK_ADOPT_AS_CLOSED /* only of an order that had been live, where its buyer may not buy again */
+};
+
+struct stock_row { /* an order as it stands in the database */
+    int64_t activity;
+    int shard;
+    struct slice order_no;
+    int64_t user, user_seq, quantity, amount;
+    int64_t epoch;       /* the order's */
+    int64_t reserved_at; /* ms since 1970 */
+    enum stock_adopt_as as;
+};
+
+struct stock_adopted {
+    int code; /* STOCK_ADOPT_* */
+    int64_t from_forfeited, from_left;
+    int64_t left;
+    char note[STOCK_NOTE_MAX];
+};
+
+/* Makes the shard know an order that Redis forgot. Writes only where something was missing: safe, and cheap, to call
+ * for orders that are known. */
+ORDERD_MUST_CHECK bool stock_adopt(struct kv *kv, const struct stock_row *row, struct stock_adopted *out,
+                                   struct error *err);
+ORDERD_MUST_CHECK bool stock_adopt_many(struct kv *kv, const struct stock_row *rows, size_t count,
+                                        struct stock_adopted *out, struct error *errs, struct error *err);
+
 struct stock_plan { /* what one shard is preheated with; times in ms since 1970 */
     int64_t activity;
     int shard;
@@ -139,12 +191,147 @@ struct stock_audit {
 ORDERD_MUST_CHECK bool stock_audit(struct kv *kv, int64_t activity, int shard, struct stock_audit *out,
                                    struct error *err);
 
+/* Shards 0 to shards - 1 of an activity in one round trip; as stock_deduct_many. */
+ORDERD_MUST_CHECK bool stock_audit_many(struct kv *kv, int64_t activity, int shards, struct stock_audit *out,
+                                        struct error *errs, struct error *err);
+
 /* cap = left + held + sold + forfeited, none of them negative. */
 bool stock_audit_balances(const struct stock_audit *audit);
 
 /* After preheat, in a separate step: reads the shard back and compares every value and every TTL with the plan (an
  * expire_at later than the plan's is fine). false with REFUSED and a sentence that names what differs. */
 ORDERD_MUST_CHECK bool stock_verify(struct kv *kv, const struct stock_plan *plan, struct error *err);
+
+/* Changes to a shard that lives. epoch is the shard's, as the caller saw it: a late repetition never reaches a shard
+ * that was rebuilt since. */
+struct stock_reclaim {
+    int64_t activity;
+    int shard;
+    int64_t forfeited_seen; /* compared first: what an audit said when the sum was done */
+    int64_t units;
+    int64_t epoch;
+};
+
+struct stock_reclaimed {
+    int code; /* STOCK_RECLAIM_* */
+    int64_t forfeited, left;
+    char note[STOCK_NOTE_MAX];
+};
+
+/* Forfeited units that the database has after all go back on sale. */
+ORDERD_MUST_CHECK bool stock_reclaim(struct kv *kv, const struct stock_reclaim *what, struct stock_reclaimed *out,
+                                     struct error *err);
+
+struct stock_restock {
+    int64_t activity;
+    int shard;
+    int64_t cap_seen; /* compared first: what an audit said when the new cap was planned */
+    int64_t cap;      /* from now on */
+    int64_t epoch;
+};
+
+struct stock_restocked {
+    int code;           /* STOCK_RESTOCK_* */
+    int64_t cap, floor; /* floor: the least that the cap can be lowered to now */
+    int64_t left;
+    char note[STOCK_NOTE_MAX];
+};
+
+ORDERD_MUST_CHECK bool stock_restock(struct kv *kv, const struct stock_restock *what, struct stock_restocked *out,
+                                     struct error *err);
+
+struct stock_extend {
+    int64_t activity;
+    int shard;
+    int64_t ends_at;   /* 0: leave it, e.g. to keep the keys while orders are pending */
+    int64_t expire_at; /* an earlier one than the shard's is passed over */
+    int64_t epoch;
+};
+
+struct stock_extended {
+    int code; /* STOCK_EXTEND_* */
+    int64_t ends_at, expire_at;
+    char note[STOCK_NOTE_MAX];
+};
+
+ORDERD_MUST_CHECK bool stock_extend(struct kv *kv, const struct stock_extend *what, struct stock_extended *out,
+                                    struct error *err);
+ORDERD_MUST_CHECK bool stock_extend_many(struct kv *kv, const struct stock_extend *what, size_t count,
+                                         struct stock_extended *out, struct error *errs, struct error *err);
+
+struct stock_pause {
+    int64_t activity;
+    int shard;
+    bool paused;
+    int64_t epoch; /* to pause, also a later one than the shard's */
+};
+
+struct stock_paused {
+    int code; /* STOCK_PAUSE_* */
+    char note[STOCK_NOTE_MAX];
+};
+
+ORDERD_MUST_CHECK bool stock_pause(struct kv *kv, const struct stock_pause *what, struct stock_paused *out,
+                                   struct error *err);
+ORDERD_MUST_CHECK bool stock_pause_many(struct kv *kv, const struct stock_pause *what, size_t count,
+                                        struct stock_paused *out, struct error *errs, struct error *err);
+
+/* After a loss of data, for each shard of the activity:
+ *
+ *  1  stock_pause; wait until all that the ledger still has are rows (queues and lanes drained, two walks);
+ *  2  commit the activity's next epoch, the fence of all that follows;
+ *  3  stock_rebuild with that epoch: the old shard goes and an empty, paused one comes, in one step;
+ *  4  stock_adopt_many for every live order of the shard (and, where buyers may not buy again, every closed one);
+ *  5  stock_verify, and held + sold against the database;
+ *  6  stock_pause with paused = false.
+ *
+ * A crash anywhere: begin again at 3 with the same epoch; what was done answers "already". Orders that become rows
+ * after step 4 are adopted by the walk. */
+struct stock_rebuilt {
+    int code; /* STOCK_REBUILD_* */
+    int64_t left;
+    int64_t dropped; /* orders in the ledger of the shard that was replaced */
+    char note[STOCK_NOTE_MAX];
+};
+
+ORDERD_MUST_CHECK bool stock_rebuild(struct kv *kv, const struct stock_plan *plan, struct stock_rebuilt *out,
+                                     struct error *err);
+
+/* After settlement: the keys go. */
+struct stock_remove {
+    int64_t activity;
+    int shard;
+    int64_t epoch;
+};
+
+struct stock_removed {
+    int code; /* STOCK_REMOVE_* */
+    int64_t held;
+    char note[STOCK_NOTE_MAX];
+};
+
+ORDERD_MUST_CHECK bool stock_remove(struct kv *kv, const struct stock_remove *what, struct stock_removed *out,
+                                    struct error *err);
+
+struct stock_removal {
+    int64_t activity;
+    int shards;
+    int64_t epoch;
+    int page;         /* about how many keys SCAN looks at in one round trip, 1 to 10000 */
+    int64_t pause_ms; /* between round trips */
+};
+
+struct stock_removal_done {
+    int shards;                /* removed by this call; others were gone before */
+    int64_t strays;            /* further keys with the activity's prefix that were removed */
+    int refused;               /* the first shard that may not be removed, where all ended; -1 where none */
+    struct stock_removed last; /* the script's answer for it, or for the last shard */
+};
+
+/* All keys of an activity: each shard by stock_remove, then whatever else has the prefix "sk:{<activity>:" on this
+ * server (SCAN, UNLINK). Ends at the first shard that refuses; may be repeated. Takes as long as its pauses. */
+ORDERD_MUST_CHECK bool stock_remove_all(struct kv *kv, const struct stock_removal *what, struct stock_removal_done *out,
+                                        struct error *err);
 
 /* Walks one hash of a shard. Redis may show an order more than once, and may or may not show one that comes or goes
  * meanwhile; one that is there all the time is shown. */

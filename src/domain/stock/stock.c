@@ -82,7 +82,7 @@ bool stock_return_many(struct kv *kv, const struct stock_giveback *orders, size_
 
 /* preheat */
 
-static void build_preheat(struct stock_call *call, const void *request)
+static void build_plan(struct stock_call *call, const void *request)
 {
     const struct stock_plan *plan = request;
 
@@ -104,10 +104,30 @@ static void read_preheat(const struct kv_reply *reply, void *answer)
     stock_answer_note(out->note, reply, 2);
 }
 
-static const struct stock_shape preheat = {
-    STOCK_SCRIPT_PREHEAT, 3, sizeof(struct stock_plan), sizeof(struct stock_preheated), build_preheat, read_preheat};
+static const struct stock_shape preheat = {STOCK_SCRIPT_PREHEAT,           3,          sizeof(struct stock_plan),
+                                           sizeof(struct stock_preheated), build_plan, read_preheat};
 
 bool stock_preheat(struct kv *kv, const struct stock_plan *plan, struct stock_preheated *out, struct error *err)
 {
     return stock_call_one(kv, &preheat, plan, out, err);
+}
+
+/* rebuild */
+
+static void read_rebuild(const struct kv_reply *reply, void *answer)
+{
+    struct stock_rebuilt *out = answer;
+
+    out->code = (int)stock_answer_number(reply, 0);
+    out->left = stock_answer_number(reply, 1);
+    out->dropped = stock_answer_number(reply, 2);
+    stock_answer_note(out->note, reply, 3);
+}
+
+static const struct stock_shape rebuild = {STOCK_SCRIPT_REBUILD,         4,          sizeof(struct stock_plan),
+                                           sizeof(struct stock_rebuilt), build_plan, read_rebuild};
+
+bool stock_rebuild(struct kv *kv, const struct stock_plan *plan, struct stock_rebuilt *out, struct error *err)
+{
+    return stock_call_one(kv, &rebuild, plan, out, err);
 }

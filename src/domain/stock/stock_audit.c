@@ -1,6 +1,9 @@
 #include "stock_private.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
+
+#include "orderd/check.h"
 
 /* Servers count a TTL down in their own steps; a plan that is off by more than this was not kept. */
 #define TTL_SLACK_MS 1000
@@ -41,6 +44,21 @@ static const struct stock_shape shape = {STOCK_SCRIPT_AUDIT,         ELEMENTS, s
 bool stock_audit(struct kv *kv, int64_t activity, int shard, struct stock_audit *out, struct error *err)
 {
     return stock_call_one(kv, &shape, &(struct which){activity, shard}, out, err);
+}
+
+bool stock_audit_many(struct kv *kv, int64_t activity, int shards, struct stock_audit *out, struct error *errs,
+                      struct error *err)
+{
+    struct which *all;
+    bool ok;
+
+    CHECK(shards >= 1 && shards <= STOCK_SHARDS_MAX);
+    all = check_calloc((size_t)shards, sizeof *all);
+    for (int shard = 0; shard < shards; shard++)
+        all[shard] = (struct which){activity, shard};
+    ok = stock_call_many(kv, &shape, all, (size_t)shards, out, errs, err);
+    free(all);
+    return ok;
 }
 
 bool stock_audit_balances(const struct stock_audit *a)

@@ -4,7 +4,7 @@
 
 #include "orderd/stock.h"
 
-#define STOCK_ARGS_MAX 6
+#define STOCK_ARGS_MAX 8
 
 /* A call and the memory that its slices point into; must not move once begun. */
 struct stock_call {
