@@ -107,6 +107,114 @@ struct stock_returned testing_give(struct testing_shard *shard, const char *orde
     return testing_return(shard, &giveback);
 }
 
+struct stock_row testing_row(const struct testing_shard *shard, const char *order_no, int64_t user, int64_t quantity,
+                             enum stock_adopt_as as)
+{
+    return (struct stock_row){.activity = shard->plan.activity,
+                              .shard = shard->plan.shard,
+                              .order_no = slice_of(order_no),
+                              .user = user,
+                              .quantity = quantity,
+                              .amount = quantity * 9900,
+                              .epoch = shard->plan.epoch,
+                              .reserved_at = shard->plan.starts_at + 1,
+                              .as = as};
+}
+
+struct stock_adopted testing_adopt_row(struct testing_shard *shard, const struct stock_row *row)
+{
+    struct stock_adopted answer;
+    struct error err;
+
+    ck_assert_ok(stock_adopt(shard->kv, row, &answer, &err), &err);
+    return answer;
+}
+
+struct stock_adopted testing_adopt(struct testing_shard *shard, const char *order_no, int64_t user, int64_t quantity,
+                                   enum stock_adopt_as as)
+{
+    struct stock_row row = testing_row(shard, order_no, user, quantity, as);
+
+    return testing_adopt_row(shard, &row);
+}
+
+struct stock_settled testing_settle(struct testing_shard *shard, const char *order_no)
+{
+    struct stock_paid order = {shard->plan.activity, shard->plan.shard, slice_of(order_no)};
+    struct stock_settled answer;
+    struct error err;
+
+    ck_assert_ok(stock_settle(shard->kv, &order, &answer, &err), &err);
+    return answer;
+}
+
+struct stock_reclaimed testing_reclaim(struct testing_shard *shard, int64_t forfeited_seen, int64_t units)
+{
+    struct stock_reclaim what = {shard->plan.activity, shard->plan.shard, forfeited_seen, units, shard->plan.epoch};
+    struct stock_reclaimed answer;
+    struct error err;
+
+    ck_assert_ok(stock_reclaim(shard->kv, &what, &answer, &err), &err);
+    return answer;
+}
+
+struct stock_restocked testing_restock(struct testing_shard *shard, int64_t cap_seen, int64_t cap)
+{
+    struct stock_restock what = {shard->plan.activity, shard->plan.shard, cap_seen, cap, shard->plan.epoch};
+    struct stock_restocked answer;
+    struct error err;
+
+    ck_assert_ok(stock_restock(shard->kv, &what, &answer, &err), &err);
+    return answer;
+}
+
+struct stock_extended testing_extend(struct testing_shard *shard, int64_t ends_at, int64_t expire_at)
+{
+    struct stock_extend what = {shard->plan.activity, shard->plan.shard, ends_at, expire_at, shard->plan.epoch};
+    struct stock_extended answer;
+    struct error err;
+
+    ck_assert_ok(stock_extend(shard->kv, &what, &answer, &err), &err);
+    return answer;
+}
+
+int testing_pause_shard(struct testing_shard *shard, bool paused)
+{
+    struct stock_pause what = {shard->plan.activity, shard->plan.shard, paused, shard->plan.epoch};
+    struct stock_paused answer;
+    struct error err;
+
+    ck_assert_ok(stock_pause(shard->kv, &what, &answer, &err), &err);
+    return answer.code;
+}
+
+struct stock_rebuilt testing_rebuild(struct testing_shard *shard)
+{
+    struct stock_rebuilt answer;
+    struct error err;
+
+    ck_assert_ok(stock_rebuild(shard->kv, &shard->plan, &answer, &err), &err);
+    return answer;
+}
+
+struct stock_removed testing_remove(struct testing_shard *shard)
+{
+    struct stock_remove what = {shard->plan.activity, shard->plan.shard, shard->plan.epoch};
+    struct stock_removed answer;
+    struct error err;
+
+    ck_assert_ok(stock_remove(shard->kv, &what, &answer, &err), &err);
+    return answer;
+}
+
+void testing_forfeit(struct testing_shard *shard, const char *order_no, int64_t units)
+{
+    struct stock_giveback giveback = testing_giveback(shard, order_no, 0);
+
+    giveback.units_forfeited = units;
+    ck_assert_int_eq(testing_return(shard, &giveback).forfeited, units);
+}
+
 void testing_shard_dump(struct testing_shard *shard, struct strbuf *out)
 {
     strbuf_reset(out);
@@ -117,6 +225,17 @@ void testing_shard_dump(struct testing_shard *shard, struct strbuf *out)
         strbuf_add_slice(out, kv_reply_text(reply));
         kv_reply_free(&reply);
     }
+}
+
+bool testing_shard_is(struct testing_shard *shard, const struct strbuf *dump)
+{
+    struct strbuf now = STRBUF_INIT;
+    bool same;
+
+    testing_shard_dump(shard, &now);
+    same = slice_equal((struct slice){now.data, now.len}, (struct slice){dump->data, dump->len});
+    strbuf_release(&now);
+    return same;
 }
 
 void testing_shard_hash(struct testing_shard *shard, int key, const char *field, const char *value)

@@ -30,8 +30,29 @@ struct stock_giveback testing_giveback(const struct testing_shard *shard, const 
 struct stock_deducted testing_take(struct testing_shard *shard, const char *order_no, int64_t user, int64_t quantity);
 struct stock_returned testing_give(struct testing_shard *shard, const char *order_no, int64_t units);
 
+/* The order's row, of the shard's epoch, as deduct would have answered for a buyer's first mark. */
+struct stock_row testing_row(const struct testing_shard *shard, const char *order_no, int64_t user, int64_t quantity,
+                             enum stock_adopt_as as);
+struct stock_adopted testing_adopt_row(struct testing_shard *shard, const struct stock_row *row);
+struct stock_adopted testing_adopt(struct testing_shard *shard, const char *order_no, int64_t user, int64_t quantity,
+                                   enum stock_adopt_as as);
+struct stock_settled testing_settle(struct testing_shard *shard, const char *order_no);
+
+/* By the shard's epoch. */
+struct stock_reclaimed testing_reclaim(struct testing_shard *shard, int64_t forfeited_seen, int64_t units);
+struct stock_restocked testing_restock(struct testing_shard *shard, int64_t cap_seen, int64_t cap);
+struct stock_extended testing_extend(struct testing_shard *shard, int64_t ends_at, int64_t expire_at);
+int testing_pause_shard(struct testing_shard *shard, bool paused); /* the code */
+struct stock_rebuilt testing_rebuild(struct testing_shard *shard); /* with its plan */
+struct stock_removed testing_remove(struct testing_shard *shard);
+
+/* Gives back nothing of the order: all its units are forfeited. */
+void testing_forfeit(struct testing_shard *shard, const char *order_no, int64_t units);
+
 /* Everything that Redis stores under the five keys, as one text: equal before and after means untouched. */
 void testing_shard_dump(struct testing_shard *shard, struct strbuf *out);
+
+bool testing_shard_is(struct testing_shard *shard, const struct strbuf *dump); /* still the same */
 
 /* Fails unless the field of that key's hash has this value; NULL: is not there. */
 void testing_shard_hash(struct testing_shard *shard, int key, const char *field, const char *value);

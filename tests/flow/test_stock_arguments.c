@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define ARGS_MAX 7
+#define ARGS_MAX 9
 #define TOO_LONG "0123456789012345678901234567890123456789"
 #define SLICE(lit)                                                                                                     \
     {                                                                                                                  \
@@ -149,7 +149,8 @@ START_TEST(return_refuses_garbage)
 }
 END_TEST
 
-START_TEST(preheat_refuses_garbage)
+/* rebuild takes what preheat takes. */
+START_TEST(preheat_and_rebuild_refuse_garbage)
 {
     static const struct slice good[] = {
         SLICE("10"), SLICE("2"), SLICE("5"), SLICE("1000"), SLICE("9000000000000"), SLICE("9000000000000")};
@@ -174,6 +175,119 @@ START_TEST(preheat_refuses_garbage)
 
     try_on_both(STOCK_SCRIPT_PREHEAT, good, 6, bad, sizeof bad / sizeof *bad);
     try_on_both(STOCK_SCRIPT_PREHEAT, ended, 6, past, 1);
+    try_on_both(STOCK_SCRIPT_REBUILD, good, 6, bad, sizeof bad / sizeof *bad);
+    try_on_both(STOCK_SCRIPT_REBUILD, ended, 6, past, 1);
+}
+END_TEST
+
+START_TEST(settle_refuses_garbage)
+{
+    static const struct slice good[] = {SLICE("a")};
+    static const struct bad bad[] = {BAD_ORDER_NOS};
+
+    try_on_both(STOCK_SCRIPT_SETTLE, good, 1, bad, sizeof bad / sizeof *bad);
+}
+END_TEST
+
+START_TEST(adopt_refuses_garbage)
+{
+    static const struct slice good[] = {
+        SLICE("a"),      SLICE("42"), SLICE("0"), SLICE("1"), SLICE("9900"), SLICE("2"), SLICE("1764400000123"),
+        SLICE("pending")};
+    static const struct bad bad[] = {
+        BAD_ORDER_NOS,
+        NOT_A_NUMBER(1, "user"),
+        {1, "user", SLICE("0")},
+        {1, "user", SLICE("9223372036854775808")},
+        {1, "user", SLICE("42:0")},
+        NOT_A_NUMBER(2, "user_seq"),
+        {2, "user_seq", SLICE("10000")},
+        NOT_A_NUMBER(3, "quantity"),
+        {3, "quantity", SLICE("0")},
+        {3, "quantity", SLICE("1000000000")},
+        NOT_A_NUMBER(4, "amount"),
+        {4, "amount", SLICE("1000000000000000")},
+        NOT_A_NUMBER(5, "epoch"),
+        {5, "epoch", SLICE("0")},
+        NOT_A_NUMBER(6, "reserved_at"),
+        {6, "reserved_at", SLICE("0")},
+        {6, "reserved_at", SLICE("1000000000000000")},
+        {7, "status", SLICE("")},
+        {7, "status", SLICE("1")},
+        {7, "status", SLICE("rejected")},
+        {7, "status", SLICE("paid ")},
+        {7, "status", SLICE("paid\0")},
+    };
+
+    try_on_both(STOCK_SCRIPT_ADOPT, good, 8, bad, sizeof bad / sizeof *bad);
+}
+END_TEST
+
+START_TEST(reclaim_refuses_garbage)
+{
+    static const struct slice good[] = {SLICE("5"), SLICE("3"), SLICE("2")};
+    static const struct bad bad[] = {
+        NOT_A_NUMBER(0, "forfeited_seen"),
+        {0, "forfeited_seen", SLICE("0")},
+        {0, "forfeited_seen", SLICE("1000000000")},
+        NOT_A_NUMBER(1, "units"),
+        {1, "units", SLICE("0")},
+        {1, "units", SLICE("6")}, /* more than was seen */
+        NOT_A_NUMBER(2, "epoch"),
+        {2, "epoch", SLICE("0")},
+    };
+
+    try_on_both(STOCK_SCRIPT_RECLAIM, good, 3, bad, sizeof bad / sizeof *bad);
+}
+END_TEST
+
+START_TEST(restock_refuses_garbage)
+{
+    static const struct slice good[] = {SLICE("10"), SLICE("20"), SLICE("2")};
+    static const struct bad bad[] = {
+        NOT_A_NUMBER(0, "cap_seen"), {0, "cap_seen", SLICE("1000000000")},
+        NOT_A_NUMBER(1, "cap"),      {1, "cap", SLICE("1000000000")},
+        NOT_A_NUMBER(2, "epoch"),    {2, "epoch", SLICE("0")},
+    };
+
+    try_on_both(STOCK_SCRIPT_RESTOCK, good, 3, bad, sizeof bad / sizeof *bad);
+}
+END_TEST
+
+START_TEST(extend_refuses_garbage)
+{
+    static const struct slice good[] = {SLICE("9000000000000"), SLICE("9000000000001"), SLICE("2")};
+    static const struct bad bad[] = {
+        NOT_A_NUMBER(0, "ends_at"),   {0, "ends_at", SLICE("1000000000000000")},
+        NOT_A_NUMBER(1, "expire_at"), {1, "expire_at", SLICE("8999999999999")}, /* before ends_at */
+        NOT_A_NUMBER(2, "epoch"),     {2, "epoch", SLICE("0")},
+    };
+    static const struct slice unmoved[] = {SLICE("0"), SLICE("9000000000001"), SLICE("2")};
+    static const struct bad past[] = {{1, "expire_at", SLICE("1700000000000")}, {1, "expire_at", SLICE("0")}};
+
+    try_on_both(STOCK_SCRIPT_EXTEND, good, 3, bad, sizeof bad / sizeof *bad);
+    try_on_both(STOCK_SCRIPT_EXTEND, unmoved, 3, past, 2);
+}
+END_TEST
+
+START_TEST(pause_refuses_garbage)
+{
+    static const struct slice good[] = {SLICE("1"), SLICE("2")};
+    static const struct bad bad[] = {
+        NOT_A_NUMBER(0, "paused"), {0, "paused", SLICE("2")}, {0, "paused", SLICE("true")},
+        NOT_A_NUMBER(1, "epoch"),  {1, "epoch", SLICE("0")},
+    };
+
+    try_on_both(STOCK_SCRIPT_PAUSE, good, 2, bad, sizeof bad / sizeof *bad);
+}
+END_TEST
+
+START_TEST(remove_refuses_garbage)
+{
+    static const struct slice good[] = {SLICE("2")};
+    static const struct bad bad[] = {NOT_A_NUMBER(0, "epoch"), {0, "epoch", SLICE("0")}};
+
+    try_on_both(STOCK_SCRIPT_REMOVE, good, 1, bad, sizeof bad / sizeof *bad);
 }
 END_TEST
 
@@ -193,6 +307,7 @@ START_TEST(the_widest_arguments_are_taken)
 {
     struct stock_order order;
     struct stock_giveback giveback;
+    struct stock_row row;
 
     testing_shard_create(&s, kv, 999999999, 100);
     order = testing_order(&s, "ABCDEFGHIJKLMNOPQRSTUVWXYZ_z-r9999", INT64_MAX, 100);
@@ -202,9 +317,23 @@ START_TEST(the_widest_arguments_are_taken)
     ck_assert_int_eq(testing_take(&s, "b", INT64_MAX, 1).code, STOCK_DEDUCT_OVER_LIMIT);
     ck_assert_int_eq(testing_take(&s, "b", INT64_MAX - 1, 1).code, STOCK_DEDUCT_TAKEN);
     ck_assert_int_eq(testing_take(&s, "c", 1, 999999999).code, STOCK_DEDUCT_OVER_LIMIT);
+    row = testing_row(&s, "ABCDEFGHIJKLMNOPQRSTUVWXYZ_z-r9999", INT64_MAX, 100, STOCK_ADOPT_AS_PAID);
+    row.amount = 999999999999999;
+    ck_assert_int_eq(testing_adopt_row(&s, &row).code, STOCK_ADOPT_HELD);
     giveback = testing_giveback(&s, "ABCDEFGHIJKLMNOPQRSTUVWXYZ_z-r9999", 999999999);
     ck_assert_int_eq(testing_return(&s, &giveback).back, 100);
     ck_assert_int_eq(testing_shard_audit(&s).left, 999999998);
+    row = testing_row(&s, "ABCDEFGHIJKLMNOPQRSTUVWXYZ_y-r9999", INT64_MAX, 999999998, STOCK_ADOPT_AS_PENDING);
+    row.user_seq = 9999;
+    row.epoch = 1;
+    row.reserved_at = 999999999999999;
+    ck_assert_int_eq(testing_adopt_row(&s, &row).from_left, 999999998);
+    ck_assert_int_eq(testing_settle(&s, "ABCDEFGHIJKLMNOPQRSTUVWXYZ_y-r9999").units, 999999998);
+    testing_forfeit(&s, "b", 1);
+    ck_assert_int_eq(testing_restock(&s, 999999999, 999999999).floor, 999999999);
+    ck_assert_int_eq(testing_reclaim(&s, 1, 1).left, 1);
+    ck_assert_int_eq(testing_extend(&s, 0, 999999999999999).expire_at, 999999999999999);
+    ck_assert_int_eq(testing_shard_audit(&s).sold, 999999998);
 }
 END_TEST
 
@@ -217,7 +346,14 @@ int main(void)
     tcase_set_timeout(tc, 60);
     tcase_add_test(tc, deduct_refuses_garbage);
     tcase_add_test(tc, return_refuses_garbage);
-    tcase_add_test(tc, preheat_refuses_garbage);
+    tcase_add_test(tc, preheat_and_rebuild_refuse_garbage);
+    tcase_add_test(tc, settle_refuses_garbage);
+    tcase_add_test(tc, adopt_refuses_garbage);
+    tcase_add_test(tc, reclaim_refuses_garbage);
+    tcase_add_test(tc, restock_refuses_garbage);
+    tcase_add_test(tc, extend_refuses_garbage);
+    tcase_add_test(tc, pause_refuses_garbage);
+    tcase_add_test(tc, remove_refuses_garbage);
     tcase_add_test(tc, audit_refuses_arguments);
     tcase_add_test(tc, the_widest_arguments_are_taken);
     suite_add_tcase(suite, tc);

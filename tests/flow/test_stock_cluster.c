@@ -107,7 +107,24 @@ static void live_through(struct testing_shard *s)
     g.units_forfeited = 1;
     ck_assert_int_eq(testing_return(s, &g).forfeited, 1);
     ck_assert_int_eq(testing_give(s, "c", 1).code, STOCK_RETURN_REFUSED);
+    ck_assert_int_eq(testing_take(s, "e", 44, 2).code, STOCK_DEDUCT_TAKEN);
+    ck_assert_int_eq(testing_settle(s, "e").units, 2);
+    ck_assert_int_eq(testing_adopt(s, "f", 45, 2, STOCK_ADOPT_AS_PENDING).from_forfeited, 1);
+    ck_assert_int_eq(testing_adopt(s, "g", 46, 1, STOCK_ADOPT_AS_PAID).from_left, 1);
+    testing_forfeit(s, "f", 2);
+    ck_assert_int_eq(testing_reclaim(s, 2, 1).code, STOCK_RECLAIM_RECLAIMED);
+    ck_assert_int_eq(testing_restock(s, 10, 13).code, STOCK_RESTOCK_RESTOCKED);
+    ck_assert_int_eq(testing_extend(s, 0, s->plan.expire_at + 1000).code, STOCK_EXTEND_EXTENDED);
+    ck_assert_int_eq(testing_pause_shard(s, true), STOCK_PAUSE_CHANGED);
     ck_assert_int_eq(testing_shard_audit(s).left, 9);
+}
+
+static void end_of_life(struct testing_shard *s)
+{
+    s->plan.epoch++;
+    ck_assert_int_eq(testing_rebuild(s).code, STOCK_REBUILD_REPLACED);
+    ck_assert_int_eq(testing_shard_audit(s).left, 10);
+    ck_assert_int_eq(testing_remove(s).code, STOCK_REMOVE_REMOVED);
 }
 
 START_TEST(each_shard_lives_on_its_node)
@@ -125,6 +142,7 @@ START_TEST(each_shard_lives_on_its_node)
         shards_of[node]++;
         s.kv = links[node];
         live_through(&s);
+        end_of_life(&s);
     }
     for (int node = 0; node < NODES; node++)
         ck_assert_int_gt(shards_of[node], 0);

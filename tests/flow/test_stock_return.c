@@ -170,9 +170,13 @@ START_TEST(return_and_epochs)
     r = testing_return(&s, &g);
     ck_assert_int_eq(r.code, STOCK_RETURN_ALREADY);
     ck_assert_str_eq(r.note, "old_epoch");
-    g.epoch += 2;
+    testing_shard_hash(&s, STOCK_KEY_GONE, "x", "refused"); /* so that no late adopt takes units for it */
+    ck_assert_int_gt(testing_shard_audit(&s).ttl_gone, 800000);
+    ck_assert_str_eq(testing_return(&s, &g).note, "refused");
+    g = testing_giveback(&s, "y", 1);
+    g.epoch++;
     ck_assert_int_eq(testing_return(&s, &g).code, STOCK_RETURN_NEWER_EPOCH);
-    testing_shard_hash(&s, STOCK_KEY_GONE, "x", NULL);
+    testing_shard_hash(&s, STOCK_KEY_GONE, "y", NULL);
     /* What the ledger holds comes back whatever the caller thinks of its epoch: a rebuild adopts live orders. */
     g = testing_giveback(&s, "a", 3);
     g.epoch--;
@@ -208,6 +212,7 @@ START_TEST(return_without_reservations)
     g.reservations = false;
     g.epoch--;
     ck_assert_str_eq(testing_return(&s, &g).note, "old_epoch");
+    testing_shard_hash(&s, STOCK_KEY_GONE, "c", NULL);
     g.epoch++;
     r = testing_return(&s, &g);
     ck_assert_int_eq(r.code, STOCK_RETURN_CUT);
