@@ -167,6 +167,171 @@ START_TEST(what_is_taken_comes_back_once)
 }
 END_TEST
 
+/* Everything that may befall an order at once: taken, adopted as pending, paid, given back. Paid and given back exclude
+ * each other in the database, here by the number's parity; the rest comes in any order. */
+static void *live_and_die(void *data)
+{
+    struct caller *c = data;
+
+    for (int i = 0; i < 300; i++) {
+        char order_no[24];
+
+        snprintf(order_no, sizeof order_no, "o%d", i);
+        switch (c->number % 4) {
+        case 0:
+            count(c, testing_take(&c->shard, order_no, 1 + i, 1).code);
+            break;
+        case 1:
+            testing_adopt(&c->shard, order_no, 1 + i, 1, STOCK_ADOPT_AS_PENDING);
+            break;
+        default:
+            if (i % 2)
+                c->taken += (int)testing_settle(&c->shard, order_no).units;
+            else
+                c->back += (int)testing_give(&c->shard, order_no, 1).back;
+        }
+    }
+    return NULL;
+}
+
+START_TEST(paid_and_closed_orders_end_in_one_place)
+{
+    struct caller callers[THREADS];
+    struct stock_audit a;
+
+    testing_shard_create(&s, testing_redis_shared(), 1000, 1);
+    in_threads(callers, live_and_die);
+    for (int i = 0; i < 300; i++) { /* what was settled before it was there */
+        char order_no[24];
+
+        snprintf(order_no, sizeof order_no, "o%d", i);
+        if (i % 2)
+            testing_settle(&s, order_no);
+    }
+    a = testing_shard_audit(&s);
+    ck_assert_int_eq(a.held, 0);
+    ck_assert_int_eq(a.sold, 150);
+    ck_assert_int_eq(a.left, 850);
+    ck_assert_int_eq(a.gone_orders, 300);
+    ck_assert_int_eq(a.buyer_marks, 150);
+    kv_close(&s.kv);
+}
+END_TEST
+
+/* Two restock and reclaim by what they last saw, two pause and resume, four sell, forfeit and settle. */
+static void *manage(struct caller *c)
+{
+    for (int i = 0; i < 200; i++) {
+        struct stock_audit a = testing_shard_audit(&c->shard);
+        struct stock_restocked r = testing_restock(&c->shard, a.cap, a.cap + (i % 2 ? -7 : 9));
+
+        c->taken += r.code == STOCK_RESTOCK_RESTOCKED ? (i % 2 ? -7 : 9) : 0;
+        if (a.forfeited > 0 && testing_reclaim(&c->shard, a.forfeited, 1).code == STOCK_RECLAIM_RECLAIMED)
+            c->back++;
+    }
+    return NULL;
+}
+
+static void *trade(struct caller *c)
+{
+    for (int i = 0; i < 200; i++) {
+        char order_no[24];
+
+        snprintf(order_no, sizeof order_no, "t%d_%d", c->number, i);
+        if (testing_take(&c->shard, order_no, 1 + c->number * 1000 + i, 1).code != STOCK_DEDUCT_TAKEN)
+            continue;
+        if (i % 3) {
+            c->taken += (int)testing_settle(&c->shard, order_no).units;
+        } else {
+            testing_forfeit(&c->shard, order_no, 1);
+            c->refused++;
+        }
+    }
+    return NULL;
+}
+
+static void *manage_or_trade(void *data)
+{
+    struct caller *c = data;
+
+    if (c->number < 2)
+        return manage(c);
+    if (c->number < 4) {
+        for (int i = 0; i < 200; i++)
+            testing_pause_shard(&c->shard, i % 2 == 0);
+        return NULL;
+    }
+    return trade(c);
+}
+
+START_TEST(a_shard_balances_while_it_is_managed)
+{
+    struct caller callers[THREADS];
+    struct stock_audit a;
+    int cap = 100, reclaimed = 0, sold = 0, forfeited = 0;
+
+    testing_shard_create(&s, testing_redis_shared(), 100, 1);
+    in_threads(callers, manage_or_trade);
+    for (int i = 0; i < THREADS; i++) {
+        cap += i < 2 ? callers[i].taken : 0;
+        reclaimed += callers[i].back;
+        sold += i >= 4 ? callers[i].taken : 0;
+        forfeited += callers[i].refused;
+    }
+    a = testing_shard_audit(&s);
+    ck_assert_int_eq(a.cap, cap);
+    ck_assert_int_eq(a.sold, sold);
+    ck_assert_int_eq(a.forfeited, forfeited - reclaimed);
+    ck_assert_int_eq(a.held, 0);
+    kv_close(&s.kv);
+}
+END_TEST
+
+/* Four buyers hammer a shard that is taken away and built anew under them: what they got is in the ledger, or was
+ * dropped from an older one. */
+static void *buy_or_rebuild(void *data)
+{
+    struct caller *c = data;
+
+    for (int i = 0; c->number < 4 && i < 300; i++) {
+        char order_no[24];
+
+        snprintf(order_no, sizeof order_no, "t%d_%d", c->number, i);
+        c->shard.plan.epoch += (i % 50 == 0);
+        count(c, testing_take(&c->shard, order_no, 1 + c->number * 1000 + i, 1).code);
+    }
+    for (int i = 0; c->number == 4 && i < 60; i++) {
+        struct stock_rebuilt r;
+
+        testing_pause_shard(&c->shard, true);
+        c->shard.plan.epoch += i % 10 == 0;
+        r = testing_rebuild(&c->shard);
+        c->back += (int)r.dropped;
+        ck_assert_int_ge(r.code, 0);
+        testing_pause_shard(&c->shard, false);
+    }
+    return NULL;
+}
+
+START_TEST(no_unit_falls_between_two_shards)
+{
+    struct caller callers[THREADS];
+    struct stock_audit a;
+    int taken = 1;
+
+    testing_shard_create(&s, testing_redis_shared(), 100, 1);
+    ck_assert_int_eq(testing_take(&s, "first", 99999, 1).code, STOCK_DEDUCT_TAKEN);
+    in_threads(callers, buy_or_rebuild);
+    for (int i = 0; i < 4; i++)
+        taken += callers[i].taken;
+    a = testing_shard_audit(&s);
+    ck_assert_int_gt(callers[4].back, 0);
+    ck_assert_int_eq(taken, a.held_orders + callers[4].back);
+    ck_assert_int_eq(a.left + a.held, 100);
+    kv_close(&s.kv);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("stock_race");
@@ -177,6 +342,9 @@ int main(void)
     tcase_add_test(tc, one_number_is_taken_once);
     tcase_add_test(tc, one_buyer_stays_within_the_limit);
     tcase_add_test(tc, what_is_taken_comes_back_once);
+    tcase_add_test(tc, paid_and_closed_orders_end_in_one_place);
+    tcase_add_test(tc, a_shard_balances_while_it_is_managed);
+    tcase_add_test(tc, no_unit_falls_between_two_shards);
     suite_add_tcase(suite, tc);
     return testing_main(suite);
 }
