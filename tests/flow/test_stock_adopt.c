@@ -302,6 +302,11 @@ START_TEST(adopt_without_shard)
     testing_redis_run(kv, "DEL", s.keys.text[STOCK_KEY_STOCK], NULL);
     adopted("a", 42, 1, PAID, STOCK_ADOPT_NO_SHARD, "");
     testing_shard_hash(&s, STOCK_KEY_GONE, "a", NULL);
+    testing_redis_run(kv, "HSET", s.keys.text[STOCK_KEY_HELD], "b", "42|0|1|9900|2|5", NULL);
+    adopted("b", 42, 1, PENDING, STOCK_ADOPT_NO_SHARD, ""); /* its mark cannot be set */
+    testing_redis_run(kv, "HSET", s.keys.text[STOCK_KEY_BUYERS], "42:0", "b|1", NULL);
+    ck_assert_int_eq(adopted("b", 42, 1, PENDING, STOCK_ADOPT_HELD, "").left,
+                     -1); /* as deduct: nothing is to be done */
 }
 END_TEST
 

@@ -58,6 +58,7 @@ START_TEST(rebuild_repeats_and_keeps_what_was_adopted)
 {
     struct stock_plan first;
     struct stock_audit a;
+    struct error err;
 
     testing_shard_plan(&s, kv, 10, 5);
     rebuilt(STOCK_REBUILD_CREATED, "");
@@ -71,6 +72,7 @@ START_TEST(rebuild_repeats_and_keeps_what_was_adopted)
     rebuilt(STOCK_REBUILD_ALREADY, "");
     a = testing_shard_audit(&s);
     ck_assert_int_eq(a.expire_at, s.plan.expire_at + 5000); /* never pulled in */
+    ck_assert_ok(stock_verify(kv, &s.plan, &err), &err);    /* and no TTL was either */
     ck_assert_int_eq(a.held, 3);
     ck_assert_int_eq(a.sold, 1);
     testing_pause_shard(&s, false);
