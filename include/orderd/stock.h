@@ -281,6 +281,7 @@ ORDERD_MUST_CHECK bool stock_pause_many(struct kv *kv, const struct stock_pause 
  *  1  stock_pause; wait until all that the ledger still has are rows (queues and lanes drained, two walks);
  *  2  commit the activity's next epoch, the fence of all that follows;
  *  3  stock_rebuild with that epoch: the old shard goes and an empty, paused one comes, in one step;
+ *     the caps of all shards must add up to the activity's stock, and none may be below its live units;
  *  4  stock_adopt_many for every live order of the shard (and, where buyers may not buy again, every closed one);
  *  5  stock_verify, and held + sold against the database;
  *  6  stock_pause with paused = false.

@@ -12,8 +12,8 @@
 --   -4  the shard has another epoch; nothing changed
 --   -8  the shard is damaged; nothing changed; note: the key. An operator must rebuild it
 --   -9  an argument is not as above; nothing changed; note: which one
--- A large hash that expires is freed at once, and the server stands still meanwhile; UNLINK leaves it to another
--- thread. That is why a settled shard is removed before its time.
+-- A large hash that expires is freed at once where the server is not set to do that lazily, and everyone waits
+-- meanwhile; UNLINK leaves it to another thread. That is why a settled shard is removed before its time.
 
 local function whole(text, digits)
   if #text <= digits and (text == '0' or string.find(text, '^[1-9][0-9]*$')) then
