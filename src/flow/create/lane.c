@@ -245,7 +245,7 @@ static void handle(struct create_lane *lane)
 
     note_suspicion(lane, suspect);
     if (suspect && !lane->careful) {
-        ok = work_singly(lane, &err);
+        ok = work_carefully(lane, &err);
     } else {
         batch_decode(lane);
         lane_work(lane);

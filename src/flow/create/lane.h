@@ -125,9 +125,9 @@ bool suspicious(const struct create_lane *lane); /* whether the batch holds a me
 void note_suspicion(struct create_lane *lane, bool suspect);
 /* Subscribes, anew where it is subscribed; careful: with a window of one. */
 bool subscribe(struct create_lane *lane, bool careful, struct error *err);
-/* Takes no more, finishes what is in hand one by one, and subscribes with a window of one. false: the consumer is lost.
- */
-bool work_singly(struct create_lane *lane, struct error *err);
+/* Takes no more, finishes what is in hand in small groups, and subscribes with a window of one. false: the consumer is
+ * lost. */
+bool work_carefully(struct create_lane *lane, struct error *err);
 
 /* ---- batch.c ---- */
 void batch_init(struct create_lane *lane);
