@@ -32,6 +32,11 @@ void testing_pause(void);
 /* A variable of the private servers' env file; fails the test where it is not set. */
 const char *testing_env(const char *name);
 
+/* Runs rabbitmqctl against this stack's broker, or scripts/stack VERB DIR SERVER [OPTION] on this stack; fails the test
+ * where that fails. */
+void testing_rabbitmqctl(const char *fmt, ...) ORDERD_PRINTF(1, 2);
+void testing_stack(const char *verb, const char *server, const char *option);
+
 /* A configuration that points at the private servers of the environment, loaded through conf_load from a temporary
  * file: `extra` is libconfig text for further groups, or NULL (e.g. "create: { lanes = 1; };"). */
 struct conf *testing_conf(const char *extra);

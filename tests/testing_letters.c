@@ -163,24 +163,3 @@ void testing_crash_at(const char *fault)
     ck_assert_int_eq(waitpid(pid, &status, 0), pid);
     ck_assert_msg(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL, "%s was not passed", fault);
 }
-
-void testing_rabbitmqctl(const char *fmt, ...)
-{
-    char what[1000], command[2000];
-    va_list ap;
-
-    va_start(ap, fmt);
-    vsnprintf(what, sizeof what, fmt, ap);
-    va_end(ap);
-    snprintf(command, sizeof command, "%s -q %s >/dev/null", testing_env("ORDERD_RABBITMQCTL"), what);
-    ck_assert_msg(system(command) == 0, "%s", command);
-}
-
-void testing_stack(const char *verb, const char *server, const char *option)
-{
-    char command[1000];
-
-    snprintf(command, sizeof command, "%s/scripts/stack %s %s %s %s >/dev/null", testing_env("ORDERD_SOURCE"), verb,
-             testing_env("ORDERD_STACK_DIR"), server, option);
-    ck_assert_msg(system(command) == 0, "%s", command);
-}

@@ -42,9 +42,4 @@ void testing_faults(const char *faults);
 /* Runs a lane and a relay in a process of their own until that fault, a kill, ends it; fails where it does not. */
 void testing_crash_at(const char *fault);
 
-/* rabbitmqctl -q <what>. */
-void testing_rabbitmqctl(const char *fmt, ...) ORDERD_PRINTF(1, 2);
-/* scripts/stack <verb> DIR <server> [option]. */
-void testing_stack(const char *verb, const char *server, const char *option);
-
 #endif

@@ -3,6 +3,7 @@
  * ORDERD_FAULT="name=action@n[,name=action@n...]": at the n-th passing (1 = first) of that point, by any thread,
  *   kill   the process dies as by SIGKILL        exit   _exit(1)
  *   fail   FAULT_FAILS() answers true there      stall  the thread sleeps 30 s
+ *   stop   the process is paused as by SIGSTOP, until somebody sends it SIGCONT
  * "@n" may be "@n+" for the n-th and every later passing. A variable that cannot be understood ends the process with
  * EXIT_USAGE at the first point it passes. */
 #ifndef ORDERD_FAULT_H

@@ -39,6 +39,10 @@ void local_messages_push(struct local_messages *list, struct local_message *mess
 struct local_message *local_messages_pop(struct local_messages *list); /* the first; NULL when empty; free() it */
 void local_messages_free(struct local_messages *list);
 
+/* A message of its own, everything copied, first attempt running; free() it. */
+struct local_message *local_message_create(struct slice key, struct slice topic, struct slice payload,
+                                           struct slice headers, const char *owner);
+
 /* Adds a message to the list; copies everything. key has at most LOCAL_MESSAGE_KEY_MAX bytes of printable ASCII. */
 void local_messages_add(struct local_messages *list, struct slice key, const char *topic, struct slice payload,
                         struct slice headers, const char *owner);
@@ -49,9 +53,10 @@ void local_message_add_insert(const struct db *db, struct strbuf *sql, const str
                               int64_t lease_ms);
 
 /* Takes up to max due rows, oldest first, under a new lease, in one short transaction; rows that others are taking are
- * skipped. Appends to list. */
+ * skipped. Fewer, where they are large: together at most about 4 MiB, but always one. Appends to list. owner should be
+ * new for each claim, so that a mark can never be taken for that of an earlier one. *more: others may be due now. */
 ORDERD_MUST_CHECK bool local_message_claim(struct db *db, const char *owner, int64_t lease_ms, size_t max,
-                                           struct local_messages *list, struct error *err);
+                                           struct local_messages *list, bool *more, struct error *err);
 
 /* What became of an attempt. */
 enum local_message_result {
@@ -62,18 +67,20 @@ enum local_message_result {
 };
 
 /* Writes the same result for all messages of the list, each only where the row is still pending and still leased to its
- * owner. *written: how many rows that were; the others had been taken over by somebody else. why: the sentence for
- * last_error, or NULL. */
+ * owner. *written: how many rows that were; the others had been taken over by somebody else, or somebody holds a lock
+ * on them (waited for once, at most mysql.lock_wait_timeout; then the rest is written without them). why: the sentence
+ * for last_error, or NULL. Outside of a transaction. */
 ORDERD_MUST_CHECK bool local_message_settle(struct db *db, const struct local_messages *list,
                                             enum local_message_result result, int64_t wait_ms, const char *why,
                                             size_t *written, struct error *err);
 
-/* Deletes up to max sent rows older than keep_ms, oldest first. */
+/* Deletes up to max sent rows older than keep_ms, oldest first. One caller at a time (see relay/cleaner.c). */
 ORDERD_MUST_CHECK bool local_message_clean(struct db *db, int64_t keep_ms, size_t max, size_t *deleted,
                                            struct error *err);
 
-/* Age of the oldest pending row by its creation among those overdue, in ms by the database clock; 0: none is overdue.
- */
+/* For how long the oldest pending row has been due, in ms by the database clock, counted from when it was due for the
+ * first time: trying it again does not make it young. 0: none is due. Looks at the 100 rows that are next, so that it
+ * costs the same whatever waits. */
 ORDERD_MUST_CHECK bool local_message_oldest(struct db *db, int64_t *age_ms, struct error *err);
 
 #endif

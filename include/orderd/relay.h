@@ -3,9 +3,15 @@
  *
  * It sends what the lanes hand over at once, and polls for what nobody sent. A row is leased to the process while it is
  * being sent, and every mark repeats the lease in its condition, so a relay that was paused cannot overwrite what
- * another one did. Crash windows: before the claim commits        nothing happened claimed, not sent               due
- * again when the lease ends sent or published, no confirm   sent again when the lease ends; receivers know the message
- * id confirmed, not marked           the same marked                          done */
+ * another one did. Where a crash strikes between the steps:
+ *
+ *   claim not committed            nothing happened
+ *   claimed, not sent              due again when the lease ends
+ *   sent, not confirmed or marked  sent again when the lease ends; receivers know the message id
+ *   marked                         done
+ *
+ * An attempt counts only where the row itself is at fault. While the broker or Redis is away or takes nothing, while a
+ * queue or an exchange is missing, rows wait. */
 #ifndef ORDERD_RELAY_H
 #define ORDERD_RELAY_H
 
@@ -29,7 +35,7 @@ void relay_offer(struct relay *relay, struct local_messages *list);
 enum lane_state relay_state(const struct relay *relay);
 int64_t relay_beat(const struct relay *relay);
 
-/* Age in ms of the oldest overdue pending row, as of the last poll. */
+/* For how long, in ms, the oldest pending row has been due (local_message_oldest), as of the last poll. */
 int64_t relay_oldest_ms(const struct relay *relay);
 
 /* Tells it to send what was handed over, as far as its servers are there, and to end; relay_state becomes STOPPED. */

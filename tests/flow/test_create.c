@@ -413,25 +413,16 @@ START_TEST(setup_errors_wait)
 }
 END_TEST
 
-static void stack(const char *verb, const char *server, const char *option)
-{
-    char command[1000];
-
-    snprintf(command, sizeof command, "%s/scripts/stack %s %s %s %s >/dev/null", testing_env("ORDERD_SOURCE"), verb,
-             testing_env("ORDERD_STACK_DIR"), server, option);
-    ck_assert_msg(system(command) == 0, "%s", command);
-}
-
 START_TEST(database_outage_is_waited_out)
 {
     testing_lane_setup(STOCK, NULL);
     testing_lane_start(2);
     publish_range(1, 50);
     testing_wait_orders(50, 10000);
-    stack("kill", "mariadb", "");
+    testing_stack("kill", "mariadb", "");
     publish_range(51, 100);
     testing_wait(!lane_state_ready(create_lane_state(testing_lane(0))), 10000, "the lane notices");
-    stack("up", "mariadb", "");
+    testing_stack("up", "mariadb", "");
     testing_wait_orders(100, 20000);
     testing_lane_stop();
     testing_assert_orders(100, STOCK);
@@ -446,12 +437,12 @@ START_TEST(long_outage_gives_back)
     testing_lane_start(1);
     publish_range(1, 10);
     testing_wait_orders(10, 10000);
-    stack("kill", "mariadb", "");
+    testing_stack("kill", "mariadb", "");
     publish_range(11, 30);
     testing_wait(testing_waiting() == 20, 10000, "the deliveries are back in the queue");
     clock_sleep_ms(500);
     ck_assert_int_eq(testing_waiting(), 20);
-    stack("up", "mariadb", "");
+    testing_stack("up", "mariadb", "");
     testing_wait_orders(30, 20000);
     testing_lane_stop();
     testing_assert_orders(30, STOCK);
@@ -464,12 +455,12 @@ START_TEST(stop_during_outage_gives_back)
     testing_lane_start(1);
     publish_range(1, 10);
     testing_wait_orders(10, 10000);
-    stack("kill", "mariadb", "");
+    testing_stack("kill", "mariadb", "");
     publish_range(11, 20);
     testing_wait(!lane_state_ready(create_lane_state(testing_lane(0))), 10000, "the lane notices");
     testing_lane_stop();
     ck_assert_int_eq(testing_waiting(), 10);
-    stack("up", "mariadb", "");
+    testing_stack("up", "mariadb", "");
     testing_lane_start(1);
     testing_wait_orders(20, 20000);
     testing_lane_stop();
@@ -483,10 +474,10 @@ START_TEST(broker_restart_is_healed)
     /* RabbitMQ 3.10 killed just after a quorum queue was declared never elects a leader for it again: let it write the
      * queue down first. */
     if (_i)
-        stack("restart", "rabbitmq", "");
+        testing_stack("restart", "rabbitmq", "");
     testing_lane_start(2);
     publish_range(1, 50);
-    stack("restart", "rabbitmq", _i ? "--kill" : "");
+    testing_stack("restart", "rabbitmq", _i ? "--kill" : "");
     testing_wait_orders(50, 30000);
     testing_wait(lane_state_ready(create_lane_state(testing_lane(0))), 20000, "the lane consumes again");
     testing_lane_stop();
@@ -508,25 +499,14 @@ static void make_queue_again(void)
     broker_close(&b, true);
 }
 
-static void rabbitmqctl(const char *what)
-{
-    char command[1000];
-
-    snprintf(command, sizeof command, "%s -q %s >/dev/null", testing_env("ORDERD_RABBITMQCTL"), what);
-    ck_assert_msg(system(command) == 0, "%s", command);
-}
-
 START_TEST(queue_deleted_and_made_again)
 {
-    char what[200];
-
     testing_lane_setup(STOCK, NULL);
     testing_lane_start(1);
     publish_range(1, 5);
     testing_wait_orders(5, 10000);
     testing_wait(testing_waiting() == 0, 5000, "empty");
-    snprintf(what, sizeof what, "delete_queue %s", testing_lane_conf->create_queue);
-    rabbitmqctl(what);
+    testing_rabbitmqctl("delete_queue %s", testing_lane_conf->create_queue);
     testing_wait(!lane_state_ready(create_lane_state(testing_lane(0))), 10000, "the lane notices");
     make_queue_again();
     publish_range(6, 10);
@@ -542,11 +522,11 @@ START_TEST(blocked_publisher_waits)
     testing_lane_setup(STOCK, NULL);
     publish_range(1, 10);
     testing_publish_body("bad", slice_of("bad"));
-    rabbitmqctl("set_vm_memory_high_watermark absolute 1MB");
+    testing_rabbitmqctl("set_vm_memory_high_watermark absolute 1MB");
     testing_lane_start(1);
     testing_wait_orders(10, 10000);
     clock_sleep_ms(1000);
-    rabbitmqctl("set_vm_memory_high_watermark 0.4");
+    testing_rabbitmqctl("set_vm_memory_high_watermark 0.4");
     ck_assert_int_eq(testing_dead_letters(1, "body_not_json"), 1);
     publish_range(11, 15);
     testing_wait_orders(15, 20000);

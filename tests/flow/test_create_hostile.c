@@ -86,14 +86,6 @@ START_TEST(long_setup_error_returns_once)
 }
 END_TEST
 
-static void rabbitmqctl(const char *what)
-{
-    char command[300];
-
-    snprintf(command, sizeof command, "%s -q %s >/dev/null", testing_env("ORDERD_RABBITMQCTL"), what);
-    ck_assert_int_eq(system(command), 0);
-}
-
 /* Garbage during a memory alarm cannot be put aside, since nothing can be published; but it must not stop the sale:
  * consuming is what ends such an alarm. */
 START_TEST(garbage_during_an_alarm_waits_aside)
@@ -102,11 +94,11 @@ START_TEST(garbage_during_an_alarm_waits_aside)
     for (int i = 0; i < 5; i++)
         testing_publish_body("bad", slice_of("bad"));
     publish_range(1, 300);
-    rabbitmqctl("set_vm_memory_high_watermark absolute 1MB");
+    testing_rabbitmqctl("set_vm_memory_high_watermark absolute 1MB");
     testing_lane_start(1);
     testing_wait_orders(300, 10000);
     ck_assert(lane_state_ready(create_lane_state(testing_lane(0))));
-    rabbitmqctl("set_vm_memory_high_watermark 0.4");
+    testing_rabbitmqctl("set_vm_memory_high_watermark 0.4");
     ck_assert_int_eq(testing_dead_letters(5, "body_not_json"), 5);
     testing_lane_stop();
     ck_assert_int_eq(testing_waiting(), 0);
@@ -127,7 +119,7 @@ START_TEST(garbage_without_a_dead_queue_waits_aside)
     publish_range(1, 10);
     testing_publish_body("bad", slice_of("bad"));
     publish_range(11, 50);
-    rabbitmqctl("delete_queue order.dead");
+    testing_rabbitmqctl("delete_queue order.dead");
     testing_lane_start(1);
     testing_wait_orders(50, 10000);
     b = broker_open(testing_lane_conf, "test dead queue", &err);

@@ -609,10 +609,10 @@ static bool claim_and_settle(struct db *db, struct rival *r, unsigned round, str
     struct local_messages list;
     enum local_message_result result = round % 2 ? LOCAL_MESSAGE_QUARANTINE : LOCAL_MESSAGE_AGAIN;
     size_t written = 0, count;
-    bool ok;
+    bool ok, more;
 
     local_messages_init(&list);
-    ok = local_message_claim(db, r->owner, 60000, 20, &list, e);
+    ok = local_message_claim(db, r->owner, 60000, 20, &list, &more, e);
     count = list.count;
     ok = ok && local_message_settle(db, &list, result, 60000, "why", &written, e);
     local_messages_free(&list);

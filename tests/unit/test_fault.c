@@ -78,7 +78,7 @@ START_TEST(action)
 }
 END_TEST
 
-#define EXPECTED " (expected point=kill|exit|fail|stall@n or @n+, separated by commas)\n"
+#define EXPECTED " (expected point=kill|exit|fail|stall|stop@n or @n+, separated by commas)\n"
 
 static const struct {
     const char *faults, *sentence;
@@ -133,6 +133,25 @@ START_TEST(stall)
 }
 END_TEST
 
+START_TEST(stop)
+{
+    int status;
+    pid_t pid = fork();
+
+    if (pid == 0) {
+        setenv("ORDERD_FAULT", "create.taken=stop@1", 1);
+        FAULT(CREATE_TAKEN);
+        _exit(SURVIVED);
+    }
+    ck_assert_int_eq(waitpid(pid, &status, WUNTRACED), pid);
+    ck_assert(WIFSTOPPED(status));
+    kill(pid, SIGCONT);
+    ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+    ck_assert(WIFEXITED(status));
+    ck_assert_int_eq(WEXITSTATUS(status), SURVIVED);
+}
+END_TEST
+
 #else
 
 START_TEST(nothing_is_compiled_in)
@@ -157,6 +176,7 @@ int main(void)
     tcase_add_loop_test(c, action, 0, sizeof actions / sizeof *actions);
     tcase_add_loop_test(c, misspelled, 0, sizeof bad / sizeof *bad);
     tcase_add_test(c, stall);
+    tcase_add_test(c, stop);
 #else
     tcase_add_test(c, nothing_is_compiled_in);
 #endif

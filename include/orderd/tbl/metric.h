@@ -10,7 +10,7 @@ X(BATCH_SPLITS, "batch_splits_total", "Times a batch was halved to find the orde
 X(DB_CONFLICTS, "db_conflicts_total", "Deadlocks and lock wait time-outs, each retried in place.")
 X(DB_OUTAGES, "db_outages_total", "Times a lane found the database away or lost an answer.")
 X(COMMITS_UNKNOWN, "commits_unknown_total", "Transactions whose outcome was unknown and that were run again.")
-X(BROKER_OUTAGES, "broker_outages_total", "Times a lane lost its broker connection.")
+X(BROKER_OUTAGES, "broker_outages_total", "Times a lane or the relay lost a broker connection.")
 X(BROKER_STUCK, "broker_stuck_total", "Broker calls that were ended by the watchdog.")
 X(RETURNED_TO_BROKER, "messages_returned_total", "Deliveries given back to the broker, by an outage or a stop.")
 X(ORDERS_RETRIED, "orders_retried_total", "Messages put into a retry queue.")

@@ -1,11 +1,13 @@
 #include "orderd/local_message.h"
 
-#include <stdlib.h>
+#include <inttypes.h>
 #include <string.h>
 
 #include "orderd/check.h"
 #include "orderd/clock.h"
 
+/* What a claim may load at once; a row that is larger comes alone. */
+#define CLAIM_BYTES ((size_t)4 * 1024 * 1024)
 /* Of local_message.last_error. */
 #define LAST_ERROR_MAX 400
 
@@ -27,92 +29,6 @@ enum effect_kind effect_of_topic(struct slice topic)
     return EFFECT_UNKNOWN;
 }
 
-void local_messages_init(struct local_messages *list)
-{
-    list->first = NULL;
-    list->end = &list->first;
-    list->count = 0;
-}
-
-void local_messages_append(struct local_messages *list, struct local_messages *more)
-{
-    if (!more->first)
-        return;
-    *list->end = more->first;
-    list->end = more->end;
-    list->count += more->count;
-    local_messages_init(more);
-}
-
-struct local_message *local_messages_pop(struct local_messages *list)
-{
-    struct local_message *m = list->first;
-
-    if (!m)
-        return NULL;
-    list->first = m->next;
-    if (!list->first)
-        list->end = &list->first;
-    list->count--;
-    m->next = NULL;
-    return m;
-}
-
-void local_messages_push(struct local_messages *list, struct local_message *m)
-{
-    m->next = NULL;
-    *list->end = m;
-    list->end = &m->next;
-    list->count++;
-}
-
-void local_messages_free(struct local_messages *list)
-{
-    while (list->first) {
-        struct local_message *next = list->first->next;
-
-        free(list->first);
-        list->first = next;
-    }
-    local_messages_init(list);
-}
-
-static struct slice copy(char **at, struct slice s)
-{
-    struct slice out = {*at, s.len};
-
-    if (s.len)
-        memcpy(*at, s.ptr, s.len);
-    *at += s.len;
-    return out;
-}
-
-static struct local_message *add(struct local_messages *list, struct slice key, struct slice topic,
-                                 struct slice payload, struct slice headers, const char *owner)
-{
-    struct local_message *m = check_malloc(sizeof *m + key.len + topic.len + payload.len + headers.len);
-    char *at = (char *)(m + 1);
-
-    memset(m, 0, sizeof *m);
-    m->key = copy(&at, key);
-    m->topic = copy(&at, topic);
-    m->payload = copy(&at, payload);
-    m->headers = copy(&at, headers);
-    CHECK(strlen(owner) <= LOCAL_MESSAGE_OWNER_MAX);
-    strcpy(m->owner, owner);
-    m->attempts = 1;
-    m->leased_at = clock_mono_ms();
-    local_messages_push(list, m);
-    return m;
-}
-
-void local_messages_add(struct local_messages *list, struct slice key, const char *topic, struct slice payload,
-                        struct slice headers, const char *owner)
-{
-    CHECK(key.len <= LOCAL_MESSAGE_KEY_MAX);
-    (void)add(list, key, slice_of(topic), payload, headers, owner);
-}
-
 static void add_interval(struct strbuf *sql, int64_t ms)
 {
     strbuf_add_str(sql, "NOW(6)+INTERVAL ");
@@ -124,7 +40,7 @@ void local_message_add_insert(const struct db *db, struct strbuf *sql, const str
                               int64_t lease_ms)
 {
     strbuf_add_str(sql, "INSERT INTO local_message(message_key,topic,payload,headers,attempts,due_at,lease_owner,"
-                        "lease_until) VALUES");
+                        "lease_until,first_due_at) VALUES");
     for (const struct local_message *m = list->first; m; m = m->next) {
         strbuf_add_str(sql, m == list->first ? "(" : ",(");
         db_add_quoted(db, sql, m->key);
@@ -143,84 +59,139 @@ void local_message_add_insert(const struct db *db, struct strbuf *sql, const str
         db_add_quoted(db, sql, slice_of(m->owner));
         strbuf_add_char(sql, ',');
         add_interval(sql, lease_ms);
-        strbuf_add_char(sql, ')');
+        strbuf_add_str(sql, ",NOW(6))");
     }
 }
 
-struct claiming {
-    struct local_messages *list;
-    const char *owner;
+/* ---- claiming ---- */
+
+struct choice {
+    struct strbuf ids; /* "1,2,3" */
+    size_t count, bytes;
+    bool full; /* more were due, but they would take too much memory at once */
 };
 
-static bool take_row(void *arg, const struct slice *c, unsigned count)
+static bool choose(void *arg, const struct slice *c, unsigned count)
 {
-    struct claiming *claiming = arg;
-    struct local_message *m;
-    int64_t attempts;
+    struct choice *choice = arg;
+    int64_t id, bytes;
 
-    if (count != 6 || !db_column_i64(c[1], &attempts))
+    if (count != 2 || !db_column_i64(c[0], &id) || !db_column_i64(c[1], &bytes))
         return false;
-    m = add(claiming->list, c[2], c[3], c[4], c[5], claiming->owner);
-    m->attempts = (int)attempts + 1;
-    return db_column_i64(c[0], &m->id);
+    choice->full = choice->full || (choice->count > 0 && choice->bytes + (size_t)bytes > CLAIM_BYTES);
+    if (choice->full)
+        return true;
+    strbuf_add_str(&choice->ids, choice->count > 0 ? "," : "");
+    strbuf_add_i64(&choice->ids, id);
+    choice->count++;
+    choice->bytes += (size_t)bytes;
+    return true;
 }
 
-static void add_ids(struct strbuf *sql, const struct local_message *first)
+/* Begins a transaction that holds the rows of a SELECT of id and size; what others hold is left out. */
+static bool lock_rows(struct db *db, struct strbuf *sql, struct choice *choice, struct error *err)
 {
-    for (const struct local_message *m = first; m; m = m->next) {
-        strbuf_add_char(sql, m == first ? '(' : ',');
-        strbuf_add_i64(sql, m->id);
-    }
-    strbuf_add_char(sql, ')');
+    strbuf_add_str(sql, " FOR UPDATE SKIP LOCKED");
+    return db_run(db, slice_of("BEGIN"), err) && db_query(db, (struct slice){sql->data, sql->len}, choose, choice, err);
 }
 
-static bool lease(struct db *db, const char *owner, int64_t lease_ms, const struct local_messages *taken,
-                  struct error *err)
+/* Looks only at how large they are. An index serves both WHERE and ORDER BY, or a second claimer would find every
+ * candidate locked. */
+static bool lock_due(struct db *db, size_t max, struct choice *choice, struct error *err)
 {
     struct strbuf sql = STRBUF_INIT;
     bool ok;
 
-    strbuf_add_str(&sql, "UPDATE local_message SET attempts=attempts+1,lease_owner=");
+    strbuf_addf(&sql,
+                "SELECT id,LENGTH(payload)+IFNULL(LENGTH(headers),0) FROM local_message FORCE INDEX(k_due) WHERE "
+                "state='pending' AND due_at<=NOW(6) ORDER BY due_at,id LIMIT %zu",
+                max);
+    ok = lock_rows(db, &sql, choice, err);
+    strbuf_release(&sql);
+    return ok;
+}
+
+static bool lease(struct db *db, const char *owner, int64_t lease_ms, const struct choice *choice, struct error *err)
+{
+    struct strbuf sql = STRBUF_INIT;
+    bool ok;
+
+    strbuf_add_str(&sql, "UPDATE local_message SET attempts=attempts+1,first_due_at=IFNULL(first_due_at,due_at),"
+                         "lease_owner=");
     db_add_quoted(db, &sql, slice_of(owner));
     strbuf_add_str(&sql, ",lease_until=");
     add_interval(&sql, lease_ms);
     strbuf_add_str(&sql, ",due_at=");
     add_interval(&sql, lease_ms);
-    strbuf_add_str(&sql, " WHERE id IN");
-    add_ids(&sql, taken->first);
-    strbuf_add_str(&sql, ";COMMIT");
+    strbuf_addf(&sql, " WHERE id IN(%s);COMMIT", choice->ids.data);
     ok = db_run(db, (struct slice){sql.data, sql.len}, err);
     strbuf_release(&sql);
     return ok;
 }
 
-/* The lock lasts for these two statements only; nothing is sent while it is held. An index serves both WHERE and ORDER
- * BY, or a second claimer would find every candidate locked. */
-bool local_message_claim(struct db *db, const char *owner, int64_t lease_ms, size_t max, struct local_messages *list,
-                         struct error *err)
+struct loading {
+    struct local_messages *list;
+    const char *owner;
+    int64_t leased_at;
+};
+
+static bool load_row(void *arg, const struct slice *c, unsigned count)
 {
-    struct local_messages taken;
-    struct claiming claiming = {&taken, owner};
+    struct loading *loading = arg;
+    struct local_message *m;
+    int64_t attempts;
+
+    if (count != 6 || !db_column_i64(c[1], &attempts))
+        return false;
+    m = local_message_create(c[2], c[3], c[4], c[5], loading->owner);
+    m->attempts = (int)attempts;
+    m->leased_at = loading->leased_at;
+    local_messages_push(loading->list, m);
+    return db_column_i64(c[0], &m->id);
+}
+
+/* No lock is held any more; the lease keeps others away. */
+static bool load(struct db *db, const struct choice *choice, struct loading *loading, struct error *err)
+{
     struct strbuf sql = STRBUF_INIT;
     bool ok;
 
-    local_messages_init(&taken);
     strbuf_addf(&sql,
-                "SELECT id,attempts,message_key,topic,payload,headers FROM local_message FORCE INDEX(k_due) WHERE "
-                "state='pending' AND due_at<=NOW(6) ORDER BY due_at,id LIMIT %zu FOR UPDATE SKIP LOCKED",
-                max);
-    ok =
-        db_run(db, slice_of("BEGIN"), err) && db_query(db, (struct slice){sql.data, sql.len}, take_row, &claiming, err);
+                "SELECT id,attempts,message_key,topic,payload,headers FROM local_message FORCE INDEX(PRIMARY) WHERE id "
+                "IN(%s) AND state='pending' AND lease_owner=",
+                choice->ids.data);
+    db_add_quoted(db, &sql, slice_of(loading->owner));
+    strbuf_add_str(&sql, " ORDER BY first_due_at,id");
+    ok = db_query(db, (struct slice){sql.data, sql.len}, load_row, loading, err);
     strbuf_release(&sql);
-    if (ok && taken.count > 0)
-        ok = lease(db, owner, lease_ms, &taken, err);
-    if (!ok || taken.count == 0)
-        db_rollback(db);
-    if (ok)
-        local_messages_append(list, &taken);
-    local_messages_free(&taken);
     return ok;
 }
+
+bool local_message_claim(struct db *db, const char *owner, int64_t lease_ms, size_t max, struct local_messages *list,
+                         bool *more, struct error *err)
+{
+    struct local_messages taken;
+    struct loading loading = {&taken, owner, clock_mono_ms()};
+    struct choice choice = {.ids = STRBUF_INIT};
+    bool ok;
+
+    local_messages_init(&taken);
+    ok = lock_due(db, max, &choice, err);
+    if (ok && choice.count > 0)
+        ok = lease(db, owner, lease_ms, &choice, err);
+    if (!ok || choice.count == 0)
+        db_rollback(db);
+    if (ok && choice.count > 0)
+        ok = load(db, &choice, &loading, err);
+    if (ok)
+        local_messages_append(list, &taken);
+    *more = choice.full || choice.count == max;
+    local_messages_free(&taken);
+    strbuf_release(&choice.ids);
+    return ok;
+}
+
+/* ---- settling ---- */
 
 /* The words of a server may be any bytes, cut anywhere; the column takes LAST_ERROR_MAX characters of UTF-8. A mark
  * that it refused would leave the row to be sent again and again. */
@@ -245,7 +216,7 @@ static void add_change(const struct db *db, struct strbuf *sql, enum local_messa
         strbuf_add_str(sql, "state='quarantined',due_at=NOW(6)");
         break;
     case LOCAL_MESSAGE_WAIT:
-        strbuf_add_str(sql, "attempts=attempts-1,due_at=");
+        strbuf_add_str(sql, "attempts=GREATEST(attempts,1)-1,due_at=");
         add_interval(sql, wait_ms);
         break;
     case LOCAL_MESSAGE_AGAIN:
@@ -272,54 +243,110 @@ static void add_fence(const struct db *db, struct strbuf *sql, const struct loca
     db_add_quoted(db, sql, slice_of(first->owner));
 }
 
-/* All messages of one list come from one claim or one transaction, or the caller splits them: one owner a statement. */
-static bool settle_owner(struct db *db, const struct local_messages *list, enum local_message_result result,
-                         int64_t wait_ms, const char *why, size_t *written, struct error *err)
+struct settling {
+    const struct local_messages *list;
+    enum local_message_result result;
+    int64_t wait_ms;
+    const char *why;
+};
+
+static bool settle_all(struct db *db, const struct settling *what, size_t *written, struct error *err)
 {
     struct strbuf sql = STRBUF_INIT;
     bool ok;
 
     strbuf_add_str(&sql, "UPDATE local_message FORCE INDEX(uk_message_key) SET ");
-    add_change(db, &sql, result, wait_ms, why);
-    add_fence(db, &sql, list->first);
+    add_change(db, &sql, what->result, what->wait_ms, what->why);
+    add_fence(db, &sql, what->list->first);
     ok = db_run(db, (struct slice){sql.data, sql.len}, err);
+    *written = ok ? db_matched(db, 0) : 0;
     strbuf_release(&sql);
-    if (ok)
-        *written += db_matched(db, 0);
+    return ok;
+}
+
+/* The same for those that nobody else holds a lock on. */
+static bool settle_unlocked(struct db *db, const struct settling *what, size_t *written, struct error *err)
+{
+    struct choice choice = {.ids = STRBUF_INIT};
+    struct strbuf sql = STRBUF_INIT;
+    bool ok;
+
+    strbuf_add_str(&sql, "SELECT id,0 FROM local_message FORCE INDEX(uk_message_key)");
+    add_fence(db, &sql, what->list->first);
+    ok = lock_rows(db, &sql, &choice, err);
+    if (ok && choice.count > 0) {
+        strbuf_reset(&sql);
+        strbuf_add_str(&sql, "UPDATE local_message SET ");
+        add_change(db, &sql, what->result, what->wait_ms, what->why);
+        strbuf_addf(&sql, " WHERE id IN(%s);COMMIT", choice.ids.data);
+        ok = db_run(db, (struct slice){sql.data, sql.len}, err);
+    }
+    if (!ok || choice.count == 0)
+        db_rollback(db);
+    *written = ok ? choice.count : 0;
+    strbuf_release(&sql);
+    strbuf_release(&choice.ids);
     return ok;
 }
 
 bool local_message_settle(struct db *db, const struct local_messages *list, enum local_message_result result,
                           int64_t wait_ms, const char *why, size_t *written, struct error *err)
 {
+    struct settling what = {list, result, wait_ms, why};
+
     *written = 0;
     if (list->count == 0)
         return true;
     for (const struct local_message *m = list->first; m; m = m->next)
         CHECK(strcmp(m->owner, list->first->owner) == 0);
-    return settle_owner(db, list, result, wait_ms, why, written, err);
+    if (settle_all(db, &what, written, err))
+        return true;
+    if (err->code != ERROR_DB_CONFLICT)
+        return false;
+    db_rollback(db);
+    error_clear(err);
+    return settle_unlocked(db, &what, written, err);
 }
 
+/* ---- looking after the table ---- */
+
+/* The ids come from one index and are deleted by another, so that the plan rests on no statistics: those are wrong
+ * after every wave of rows. */
 bool local_message_clean(struct db *db, int64_t keep_ms, size_t max, size_t *deleted, struct error *err)
 {
+    struct choice choice = {.ids = STRBUF_INIT};
     struct strbuf sql = STRBUF_INIT;
     bool ok;
 
     strbuf_addf(&sql,
-                "DELETE FROM local_message WHERE state='sent' AND due_at<NOW(6)-INTERVAL %lld000 MICROSECOND "
-                "ORDER BY due_at LIMIT %zu",
-                (long long)keep_ms, max);
-    ok = db_run(db, (struct slice){sql.data, sql.len}, err);
-    *deleted = ok ? db_matched(db, 0) : 0;
+                "SELECT id,0 FROM local_message FORCE INDEX(k_due) WHERE state='sent' AND "
+                "due_at<NOW(6)-INTERVAL %" PRId64 "000 MICROSECOND ORDER BY due_at,id LIMIT %zu",
+                keep_ms, max);
+    ok = lock_rows(db, &sql, &choice, err);
+    if (ok && choice.count > 0) {
+        strbuf_reset(&sql);
+        strbuf_addf(&sql, "DELETE FROM local_message WHERE id IN(%s);COMMIT", choice.ids.data);
+        ok = db_run(db, (struct slice){sql.data, sql.len}, err);
+    }
+    if (!ok || choice.count == 0)
+        db_rollback(db);
+    *deleted = ok ? choice.count : 0;
     strbuf_release(&sql);
+    strbuf_release(&choice.ids);
     return ok;
 }
 
+/* A row that was tried has a due time of its own making: what counts is when it was due for the first time. */
 bool local_message_oldest(struct db *db, int64_t *age_ms, struct error *err)
 {
-    return db_query_i64(
-        db,
-        slice_of("SELECT GREATEST(0,TIMESTAMPDIFF(MICROSECOND,due_at,NOW(6)) DIV 1000) FROM local_message "
-                 "FORCE INDEX(k_due) WHERE state='pending' ORDER BY due_at LIMIT 1"),
-        0, age_ms, err);
+    static const char sql[] =
+        "SELECT TIMESTAMPDIFF(MICROSECOND,MIN(since),NOW(6)) DIV 1000 FROM (SELECT IFNULL(first_due_at,due_at) AS "
+        "since "
+        "FROM local_message FORCE INDEX(k_due) WHERE state='pending' ORDER BY due_at,id LIMIT 100) AS next";
+
+    if (!db_query_i64(db, slice_of(sql), 0, age_ms, err))
+        return false;
+    if (*age_ms < 0)
+        *age_ms = 0; /* not due yet */
+    return true;
 }

@@ -13,10 +13,11 @@
 #include "orderd/log.h"
 
 /* Messages handed over and not yet taken, at most; the rest is left to the poll. */
-#define HANDED_MAX 20000
-#define IDLE_MS    1000
-/* How often a mark is tried again with a new connection before its rows are left to their lease. */
-#define MARK_TRIES 3
+#define HANDED_MAX       20000
+#define HANDED_BYTES_MAX ((size_t)8 * 1024 * 1024)
+#define IDLE_MS          1000
+/* After a search that failed: a deadlock or a table that is missing. */
+#define SEARCH_AGAIN_MS 200
 
 /* ---- what the other files use ---- */
 
@@ -31,6 +32,15 @@ void relay_settle(struct sending *s, enum local_message_result result, int64_t w
 const char *relay_text(struct relay *relay, const char *text)
 {
     return arena_strndup(relay->arena, text, strlen(text));
+}
+
+void relay_wait_for(struct relay *relay, struct sending *s, const struct target *target, const char *why)
+{
+    int64_t left = target->next_try - clock_mono_ms();
+
+    relay->waiting = true;
+    /* In steps, so that one statement marks many rows. */
+    relay_settle(s, LOCAL_MESSAGE_WAIT, (left > 0 ? left / RELAY_AWAY_MS : 0) * RELAY_AWAY_MS + RELAY_AWAY_MS, why);
 }
 
 static int64_t own_backoff(const struct conf *conf, int attempts)
@@ -48,7 +58,21 @@ void relay_failed(struct relay *relay, struct sending *s, const char *why)
 
     metric_add(relay->metrics, METRIC_RELAY_RETRIED, 1);
     relay_settle(s, last ? LOCAL_MESSAGE_QUARANTINE : LOCAL_MESSAGE_AGAIN,
-                 own_backoff(relay->conf, s->message->attempts), why);
+                 last ? 0 : own_backoff(relay->conf, s->message->attempts), why);
+}
+
+/* What is begun after half its lease may end after all of it, when somebody else has begun as well. */
+bool relay_late(struct relay *relay, struct sending *s)
+{
+    if (clock_mono_ms() - s->message->leased_at < relay->conf->relay_lease / 2)
+        return false;
+    relay_settle(s, LOCAL_MESSAGE_WAIT, 0, "it waited too long for its turn");
+    return true;
+}
+
+void relay_beats(struct relay *relay)
+{
+    atomic_store_explicit(&relay->beat, clock_mono_ms(), memory_order_relaxed);
 }
 
 bool target_may_try(const struct target *target)
@@ -61,7 +85,11 @@ void target_failed(struct target *target)
     target->next_try = clock_mono_ms() + backoff_next(&target->backoff);
 }
 
-/* ---- one round ---- */
+void target_reached(struct target *target)
+{
+    backoff_reset(&target->backoff);
+    target->next_try = 0;
+}
 
 static bool stopping(const struct relay *relay)
 {
@@ -73,7 +101,7 @@ static void set_state(struct relay *relay, enum lane_state state)
     atomic_store_explicit(&relay->state, state, memory_order_release);
 }
 
-static bool open_db(struct relay *relay)
+bool relay_open_db(struct relay *relay)
 {
     struct error err = {0};
 
@@ -83,7 +111,7 @@ static bool open_db(struct relay *relay)
         return relay->db != NULL;
     relay->db = db_open(relay->conf, &err);
     if (relay->db) {
-        backoff_reset(&relay->db_target.backoff);
+        target_reached(&relay->db_target);
         set_state(relay, LANE_CONSUMING);
     } else {
         target_failed(&relay->db_target);
@@ -93,147 +121,100 @@ static bool open_db(struct relay *relay)
     return relay->db != NULL;
 }
 
+/* ---- one round ---- */
+
+static size_t bytes_of(const struct local_message *m)
+{
+    return sizeof *m + m->key.len + m->topic.len + m->payload.len + m->headers.len;
+}
+
+/* As many as go into one batch. */
 static void take_handed(struct relay *relay, struct local_messages *list)
 {
     CHECK_ZERO(pthread_mutex_lock(&relay->lock));
-    local_messages_append(list, &relay->handed);
+    while (relay->handed.count > 0 && list->count < (size_t)relay->conf->relay_batch_max) {
+        struct local_message *m = local_messages_pop(&relay->handed);
+
+        relay->handed_bytes -= bytes_of(m);
+        local_messages_push(list, m);
+    }
     CHECK_ZERO(pthread_mutex_unlock(&relay->lock));
 }
 
-/* Due rows, when it is time for a search; at once again as long as searches come back full. */
-static bool poll_table(struct relay *relay, struct local_messages *list, struct error *err)
+static bool claim(struct relay *relay, struct local_messages *list, bool *more, struct error *err)
 {
-    size_t max = (size_t)relay->conf->relay_batch_max, before = list->count;
-    int64_t age;
+    char owner[LOCAL_MESSAGE_OWNER_MAX + 1];
+    size_t before = list->count;
 
-    if (clock_mono_ms() < relay->next_poll || stopping(relay))
-        return true;
-    if (!local_message_oldest(relay->db, &age, err))
+    snprintf(owner, sizeof owner, "%s.%u", relay->owner, ++relay->claims);
+    if (!local_message_claim(relay->db, owner, relay->conf->relay_lease, (size_t)relay->conf->relay_batch_max, list,
+                             more, err))
         return false;
-    atomic_store_explicit(&relay->oldest_ms, age, memory_order_relaxed);
-    if (!local_message_claim(relay->db, relay->owner, relay->conf->relay_lease, max, list, err))
-        return false;
-    if (list->count - before < max)
-        relay->next_poll = clock_mono_ms() + relay->conf->relay_poll_interval;
     if (list->count > before)
         FAULT(RELAY_AFTER_CLAIM);
     return true;
 }
 
-/* Takes the messages out of the list. What is begun after half its lease may end after all of it: that is left to
- * whoever takes it then. */
-static size_t prepare(struct relay *relay, struct local_messages *list, struct sending *all)
+/* Due rows, when it is time for a search. */
+static bool search(struct relay *relay, struct local_messages *list, bool *more, struct error *err)
 {
-    int64_t oldest = clock_mono_ms() - relay->conf->relay_lease / 2;
+    int64_t age;
+
+    *more = false;
+    if (clock_mono_ms() < relay->next_poll || stopping(relay))
+        return true;
+    if (!local_message_oldest(relay->db, &age, err))
+        return false;
+    atomic_store_explicit(&relay->oldest_ms, age, memory_order_relaxed);
+    relay->next_poll = clock_mono_ms() + relay->conf->relay_poll_interval;
+    return claim(relay, list, more, err);
+}
+
+/* What is taken over and over without ever coming to a result: it may be what ends the process. */
+static bool seems_deadly(const struct relay *relay, const struct local_message *m)
+{
+    return m->attempts > relay->conf->relay_attempts_max;
+}
+
+/* Takes the messages out of the list. */
+static void prepare(struct relay *relay, struct local_messages *list, struct sending *all)
+{
     struct local_message *m;
-    size_t count = 0;
 
-    while ((m = local_messages_pop(list))) {
-        if (m->leased_at < oldest) {
-            free(m);
-            continue;
-        }
-        all[count] = (struct sending){.message = m, .kind = effect_of_topic(m->topic)};
-        if (all[count].kind == EFFECT_UNKNOWN)
-            relay_settle(&all[count], LOCAL_MESSAGE_QUARANTINE, 0, "no effect is known for this topic");
-        count++;
+    for (struct sending *s = all; (m = local_messages_pop(list)); s++) {
+        *s = (struct sending){.message = m, .kind = effect_of_topic(m->topic)};
+        if (s->kind == EFFECT_UNKNOWN)
+            relay_settle(s, LOCAL_MESSAGE_QUARANTINE, 0, "no effect is known for this topic");
+        else if (seems_deadly(relay, m))
+            relay_settle(s, LOCAL_MESSAGE_QUARANTINE, 0,
+                         "every attempt ended without a result: it may be what ends the process");
     }
-    return count;
 }
 
-static void log_result(const struct sending *s)
+/* Answers how many were sent. */
+static size_t send_all(struct relay *relay, struct local_messages *list)
 {
-    enum log_event event;
+    size_t count = list->count, sent;
+    struct sending *all = arena_alloc(relay->arena, count * sizeof *all);
 
-    if (s->result == LOCAL_MESSAGE_SENT)
-        return;
-    event = s->result == LOCAL_MESSAGE_QUARANTINE ? LOG_EVENT_RELAY_QUARANTINED
-            : s->result == LOCAL_MESSAGE_AGAIN    ? LOG_EVENT_RELAY_FAILED
-                                                  : LOG_EVENT_RELAY_WAITING;
-    log_event(event, LOG_SLICE("message_key", s->message->key), LOG_SLICE("topic", s->message->topic),
-              LOG_INT("attempts", s->message->attempts), LOG_STR("why", s->why ? s->why : ""));
-}
-
-/* Writes one result for a list of messages; with a new connection where the old one is lost, since it is fenced and can
- * be repeated. */
-static void mark(struct relay *relay, const struct local_messages *list, const struct sending *like)
-{
-    struct error err = {0};
-    size_t written = 0;
-
-    for (int i = 0; i < MARK_TRIES; i++) {
-        if (open_db(relay) &&
-            local_message_settle(relay->db, list, like->result, like->wait_ms, like->why, &written, &err)) {
-            if (written < list->count && i == 0) {
-                metric_add(relay->metrics, METRIC_RELAY_LEASES_LOST, list->count - written);
-                log_event(LOG_EVENT_RELAY_LEASE_LOST, LOG_INT("rows", list->count - written));
-            }
-            return;
-        }
-        if (relay->db)
-            db_rollback(relay->db);
-        relay->db_target.next_try = 0;
-        clock_sleep_ms(20);
-    }
-    log_event(LOG_EVENT_DB_DOWN, LOG_INT("rows", list->count), LOG_ERR(&err));
-}
-
-static void mark_sent(struct relay *relay, struct sending *all, size_t count)
-{
-    struct local_messages sent;
-    struct sending like = {.result = LOCAL_MESSAGE_SENT};
-
-    local_messages_init(&sent);
-    for (size_t i = 0; i < count; i++) {
-        if (all[i].result == LOCAL_MESSAGE_SENT)
-            local_messages_push(&sent, all[i].message);
-    }
-    if (sent.count > 0)
-        mark(relay, &sent, &like);
-    metric_add(relay->metrics, METRIC_RELAY_SENT, sent.count);
-    local_messages_free(&sent);
-}
-
-static void mark_other(struct relay *relay, struct sending *s)
-{
-    struct local_messages one;
-
-    log_result(s);
-    if (s->result == LOCAL_MESSAGE_QUARANTINE)
-        metric_add(relay->metrics, METRIC_RELAY_QUARANTINED, 1);
-    local_messages_init(&one);
-    local_messages_push(&one, s->message);
-    mark(relay, &one, s);
-    local_messages_free(&one);
-}
-
-static void send_all(struct relay *relay, struct local_messages *list)
-{
-    struct sending *all = arena_alloc(relay->arena, list->count * sizeof *all);
-    size_t count = prepare(relay, list, all);
-
+    prepare(relay, list, all);
     relay_stock(relay, all, count);
     relay_publish(relay, all, count);
     FAULT(RELAY_AFTER_SEND);
-    for (size_t i = 0; i < count; i++) {
-        if (all[i].result != LOCAL_MESSAGE_SENT)
-            mark_other(relay, &all[i]);
-    }
-    mark_sent(relay, all, count);
+    sent = relay_mark(relay, all, count);
     FAULT(RELAY_AFTER_MARK);
+    return sent;
 }
 
 /* Sleeps until something is handed over, the broker has something to say, or the next search is due. */
 static void sleep_until_work(struct relay *relay)
 {
     struct pollfd fds[2] = {{.fd = relay->wake_fd, .events = POLLIN}};
-    int64_t wait = relay->next_poll - clock_mono_ms();
+    int64_t wait = (relay->db ? relay->next_poll : relay->db_target.next_try) - clock_mono_ms();
     uint64_t ignored;
 
     if (relay->publisher)
         fds[1] = (struct pollfd){.fd = broker_fd(relay->publisher), .events = POLLIN};
-    if (!relay->db)
-        wait = relay->db_target.next_try - clock_mono_ms();
     wait = wait > IDLE_MS ? IDLE_MS : wait;
     if (wait > 0)
         (void)poll(fds, relay->publisher ? 2 : 1, (int)wait);
@@ -241,40 +222,35 @@ static void sleep_until_work(struct relay *relay)
         ;
 }
 
-static void keep_alive(struct relay *relay)
-{
-    struct error err = {0};
-
-    if (!relay->publisher || broker_pump(relay->publisher, 0, &err))
-        return;
-    log_event(LOG_EVENT_BROKER_DOWN, LOG_STR("connection", "relay"), LOG_ERR(&err));
-    broker_close(&relay->publisher, false);
-}
-
 /* true: there was something to do. */
 static bool turn(struct relay *relay)
 {
     struct local_messages list;
     struct error err = {0};
-    bool any;
+    size_t count, sent;
+    bool more;
 
     relay->conf = atomic_load_explicit(&relay->shared->conf, memory_order_acquire);
-    atomic_store_explicit(&relay->beat, clock_mono_ms(), memory_order_relaxed);
+    relay_beats(relay);
     arena_reset(relay->arena);
-    keep_alive(relay);
-    local_messages_init(&list);
-    if (!open_db(relay))
+    relay->waiting = false;
+    relay_pump(relay);
+    if (!relay_open_db(relay))
         return false;
+    local_messages_init(&list);
     take_handed(relay, &list);
-    if (!poll_table(relay, &list, &err)) {
+    if (!search(relay, &list, &more, &err)) {
         db_rollback(relay->db);
-        relay->next_poll = clock_mono_ms() + 100;
+        relay->next_poll = clock_mono_ms() + SEARCH_AGAIN_MS;
         log_event(LOG_EVENT_DB_DOWN, LOG_ERR(&err));
     }
-    any = list.count > 0;
-    if (any)
-        send_all(relay, &list);
-    return any;
+    count = list.count;
+    sent = count > 0 ? send_all(relay, &list) : 0;
+    /* At once again as long as more is due; but while all of it only waits for a server, at the pace of the searches.
+     */
+    if (more && (sent > 0 || !relay->waiting))
+        relay->next_poll = 0;
+    return count > 0;
 }
 
 static void run(void *data)
@@ -287,8 +263,8 @@ static void run(void *data)
         if (!turn(relay))
             sleep_until_work(relay);
     }
-    (void)turn(relay); /* what was handed over before the stop */
-    local_messages_free(&relay->handed);
+    while (turn(relay)) /* what was handed over before the stop */
+        ;
     if (relay->publisher)
         broker_close(&relay->publisher, true);
     kv_close(&relay->kv);
@@ -356,9 +332,14 @@ static void wake(int fd)
 
 void relay_offer(struct relay *relay, struct local_messages *list)
 {
+    struct local_message *m;
+
     CHECK_ZERO(pthread_mutex_lock(&relay->lock));
-    if (relay->handed.count + list->count <= HANDED_MAX)
-        local_messages_append(&relay->handed, list);
+    while ((m = list->first) && relay->handed.count < HANDED_MAX &&
+           relay->handed_bytes + bytes_of(m) <= HANDED_BYTES_MAX) {
+        relay->handed_bytes += bytes_of(m);
+        local_messages_push(&relay->handed, local_messages_pop(list));
+    }
     CHECK_ZERO(pthread_mutex_unlock(&relay->lock));
     local_messages_free(list);
     wake(relay->wake_fd);
@@ -395,6 +376,7 @@ void relay_stop(struct relay **relay)
     thread_join(&r->cleaner);
     close(r->wake_fd);
     close(r->cleaner_fd);
+    local_messages_free(&r->handed);
     CHECK_ZERO(pthread_mutex_destroy(&r->lock));
     free(r);
     *relay = NULL;

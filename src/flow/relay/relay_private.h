@@ -1,9 +1,11 @@
 /* What the files of flow/relay share; nobody else includes it.
  *
- *   relay.c     the thread: take what was handed over or is due, send, mark
- *   publish.c   effects that are publications
- *   stock.c     effects that are stock scripts
- *   cleaner.c   the thread that deletes sent rows */
+ *   relay.c        the thread: take what was handed over or is due, send, mark
+ *   publish.c      effects that are publications: in flight together, or one by one while something is suspicious
+ *   publication.c  what a row says as a publication
+ *   stock.c        effects that are stock scripts
+ *   mark.c         writes down what came of it
+ *   cleaner.c      the thread that deletes sent rows */
 #ifndef ORDERD_RELAY_PRIVATE_H
 #define ORDERD_RELAY_PRIVATE_H
 
@@ -19,15 +21,18 @@
 #include "orderd/relay.h"
 #include "orderd/thread.h"
 
+/* Until a server that is away may be tried again, a row waits; not shorter than this. */
+#define RELAY_AWAY_MS 100
+
 /* One message on its way, and what came of it. */
 struct sending {
     struct local_message *message;
     enum effect_kind kind;
     enum broker_outcome outcome;
-    bool settled;
+    bool settled, marked;
     enum local_message_result result;
     int64_t wait_ms;
-    const char *why; /* in the arena, or NULL */
+    const char *why; /* in the arena or constant, or NULL */
 };
 
 /* A server that may be away: when it may be tried again. */
@@ -36,11 +41,18 @@ struct target {
     int64_t next_try; /* monotonic ms */
 };
 
+/* An exchange, as far as this relay knows it. */
+struct outlet {
+    bool suspect;         /* the channel died of something sent there: one at a time until one gets through */
+    int64_t closed_until; /* monotonic ms: it is missing, or may not be written to */
+    char why[ERROR_TEXT_MAX];
+};
+
 struct relay {
     struct thread thread, cleaner;
     struct lane_shared *shared;
     const struct conf *conf;
-    char owner[LOCAL_MESSAGE_OWNER_MAX + 1];
+    char owner[65]; /* under which others lease for it; its own leases add their number */
     _Atomic(enum lane_state) state;
     _Atomic int64_t beat, oldest_ms;
     atomic_bool stop;
@@ -48,6 +60,7 @@ struct relay {
 
     pthread_mutex_t lock;
     struct local_messages handed; /* guarded by lock */
+    size_t handed_bytes;          /* guarded by lock */
 
     /* Owned by the relay's thread. */
     struct db *db;
@@ -56,23 +69,58 @@ struct relay {
     struct target db_target, broker_target, kv_target;
     struct arena *arena;
     struct metric_block *metrics;
-    int64_t next_poll;
-    size_t careful; /* publications yet to be sent one by one, since something among them broke the channel */
+    unsigned claims;   /* numbers the leases */
+    int64_t next_poll; /* monotonic ms */
+    bool waiting;      /* something of this round waits for a server */
+    bool proven;       /* this connection has answered a publication */
+    unsigned losses;   /* connections lost in a row, none of which answered a publication */
+    size_t careful;    /* publications yet to be sent one by one, since something among them ends the connection */
+    struct outlet outlets[2]; /* order, order.event */
 };
+
+/* ---- relay.c ---- */
 
 void relay_settle(struct sending *s, enum local_message_result result, int64_t wait_ms, const char *why);
 const char *relay_text(struct relay *relay, const char *text);
+/* Its target is away until next_try: it waits, the attempt does not count. */
+void relay_wait_for(struct relay *relay, struct sending *s, const struct target *target, const char *why);
 /* A failure of the message's own: again after its back-off, or quarantined after too many. */
 void relay_failed(struct relay *relay, struct sending *s, const char *why);
+/* Too little of the lease is left to begin with it: it is given back (settled), to be taken anew. */
+bool relay_late(struct relay *relay, struct sending *s);
+void relay_beats(struct relay *relay);
+bool relay_open_db(struct relay *relay);
 
 bool target_may_try(const struct target *target);
 void target_failed(struct target *target);
+void target_reached(struct target *target);
 
-/* publish.c: settles all sendings whose kind is a publication. */
+/* ---- publication.c ---- */
+
+#define PUBLICATION_HEADERS_MAX 300 /* as many as a dead letter keeps, and ours */
+
+struct publication {
+    struct broker_publication args;
+    void *root; /* what args points into */
+    struct broker_header headers[PUBLICATION_HEADERS_MAX];
+    char topic[LOCAL_MESSAGE_KEY_MAX + 1];
+};
+
+/* What the row says. false, with a sentence, where it cannot be published as it is. Either way publication_release;
+ * p is zeroed memory, or was released. */
+bool publication_prepare(struct publication *p, const struct sending *s, struct error *err);
+void publication_release(struct publication *p);
+
+/* ---- the rest ---- */
+
+/* Settles all sendings whose kind is a publication. */
 void relay_publish(struct relay *relay, struct sending *all, size_t count);
-/* stock.c: settles all sendings whose kind is a stock script. */
+/* Keeps an idle connection alive. */
+void relay_pump(struct relay *relay);
+/* Settles all sendings whose kind is a stock script. */
 void relay_stock(struct relay *relay, struct sending *all, size_t count);
-/* cleaner.c */
+/* Writes the results of all; answers how many were sent. */
+size_t relay_mark(struct relay *relay, struct sending *all, size_t count);
 void relay_clean(void *relay);
 
 #endif

@@ -21,7 +21,7 @@ static bool open_kv(struct relay *relay, struct error *err)
     snprintf(name, sizeof name, "orderd-%.40s-relay", relay->shared->instance);
     relay->kv = kv_open(relay->conf, name, err);
     if (relay->kv) {
-        backoff_reset(&relay->kv_target.backoff);
+        target_reached(&relay->kv_target);
         log_event(LOG_EVENT_KV_UP, LOG_STR("host", relay->conf->redis_host));
     } else {
         target_failed(&relay->kv_target);
@@ -57,6 +57,14 @@ static void shard_missing(struct relay *relay, struct sending *s, const struct s
     relay_settle(s, LOCAL_MESSAGE_WAIT, SHARD_WAIT_MS, what);
 }
 
+static void refused(struct relay *relay, struct sending *s, const struct stock_returned *r)
+{
+    char why[200];
+
+    snprintf(why, sizeof why, "%s: %s", stock_code_sentence(STOCK_SCRIPT_RETURN, r->code), r->note);
+    relay_settle(s, LOCAL_MESSAGE_QUARANTINE, 0, relay_text(relay, why));
+}
+
 static void judge(struct relay *relay, struct sending *s, const struct stock_giveback *g,
                   const struct stock_returned *r)
 {
@@ -81,7 +89,7 @@ static void judge(struct relay *relay, struct sending *s, const struct stock_giv
         shard_missing(relay, s, g, stock_code_sentence(STOCK_SCRIPT_RETURN, r->code));
         break;
     default:
-        relay_settle(s, LOCAL_MESSAGE_QUARANTINE, 0, relay_text(relay, r->note));
+        refused(relay, s, r);
     }
 }
 
@@ -94,7 +102,7 @@ static size_t decode(struct relay *relay, struct sending *all, size_t count, str
     for (size_t i = 0; i < count; i++) {
         struct error err = {0};
 
-        if (all[i].kind != EFFECT_STOCK_RETURN || all[i].settled)
+        if (all[i].kind != EFFECT_STOCK_RETURN || all[i].settled || relay_late(relay, &all[i]))
             continue;
         if (stock_effect_decode(all[i].message->payload, &effects[n], &err))
             which[n++] = &all[i];
@@ -109,7 +117,7 @@ static void wait_all(struct relay *relay, struct sending **which, size_t n, cons
     const char *why = relay_text(relay, err->text);
 
     for (size_t i = 0; i < n; i++)
-        relay_settle(which[i], LOCAL_MESSAGE_WAIT, 1000, why);
+        relay_wait_for(relay, which[i], &relay->kv_target, why);
 }
 
 static void run(struct relay *relay, struct stock_effect *effects, struct sending **which, size_t n)
@@ -136,7 +144,7 @@ static void run(struct relay *relay, struct stock_effect *effects, struct sendin
         else if (error_class_of(&errs[i]) == ERROR_CLASS_PERMANENT)
             relay_failed(relay, which[i], relay_text(relay, errs[i].text));
         else
-            relay_settle(which[i], LOCAL_MESSAGE_WAIT, 1000, relay_text(relay, errs[i].text));
+            wait_all(relay, &which[i], 1, &errs[i]);
     }
 }
 

@@ -31,10 +31,13 @@ static uint64_t delta(const struct metric_sum *now, const struct daemon *d, enum
     return now->counters[metric] - d->last.counters[metric];
 }
 
+/* Local messages that have been due for so long are worth a line even where nothing else happens. */
+#define OVERDUE_MS 5000
+
 static void log_rate(const struct daemon *d, const struct metric_sum *now, int64_t elapsed_ms)
 {
     if (delta(now, d, METRIC_MESSAGES_RECEIVED) == 0 && delta(now, d, METRIC_RETURNED_TO_BROKER) == 0 &&
-        delta(now, d, METRIC_RELAY_SENT) == 0)
+        delta(now, d, METRIC_RELAY_SENT) == 0 && relay_oldest_ms(d->shared.relay) < OVERDUE_MS)
         return;
     log_event(LOG_EVENT_RATE, LOG_INT("received", delta(now, d, METRIC_MESSAGES_RECEIVED)),
               LOG_INT("created", delta(now, d, METRIC_ORDERS_CREATED)),

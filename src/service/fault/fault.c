@@ -19,9 +19,9 @@
 #define ORDERS_MAX 16
 #define STALL_MS   30000
 
-enum action { ACTION_KILL, ACTION_EXIT, ACTION_FAIL, ACTION_STALL, ACTION_COUNT };
+enum action { ACTION_KILL, ACTION_EXIT, ACTION_FAIL, ACTION_STALL, ACTION_STOP, ACTION_COUNT };
 
-static const char *const action_names[] = {"kill", "exit", "fail", "stall"};
+static const char *const action_names[] = {"kill", "exit", "fail", "stall", "stop"};
 static const char *const point_names[] = {
 #define X(fault, name) name,
 #include "orderd/tbl/fault.h"
@@ -46,9 +46,10 @@ static _Atomic int64_t passings[FAULT_COUNT];
 /* A drill with a misspelled point would pass without having tested anything. */
 __attribute__((noreturn)) static void refuse(const char *word, const char *complaint)
 {
-    fprintf(stderr,
-            "orderd: ORDERD_FAULT: \"%s\" %s (expected point=kill|exit|fail|stall@n or @n+, separated by commas)\n",
-            word, complaint);
+    fprintf(
+        stderr,
+        "orderd: ORDERD_FAULT: \"%s\" %s (expected point=kill|exit|fail|stall|stop@n or @n+, separated by commas)\n",
+        word, complaint);
     _exit(EXIT_USAGE);
 }
 
@@ -118,6 +119,9 @@ static bool act(enum action action)
         _exit(EXIT_FAILED);
     case ACTION_STALL:
         clock_sleep_ms(STALL_MS);
+        break;
+    case ACTION_STOP:
+        (void)raise(SIGSTOP); /* to this thread: it does not go on until all have stopped */
         break;
     default:
         break;
