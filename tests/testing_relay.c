@@ -106,10 +106,12 @@ void testing_topology_apply(void)
 
 void testing_relay_clean(void)
 {
+    conf_destroy(&testing_relay_conf);
     testing_relay_conf = testing_conf(NULL);
     for (size_t i = 0; i < sizeof queues / sizeof *queues; i++)
         testing_queue_delete(queues[i]);
     testing_topology_apply();
+    conf_destroy(&testing_relay_conf);
 }
 
 /* ---- relays ---- */
@@ -124,7 +126,6 @@ void testing_relay_setup(const char *relay)
     char extra[600];
 
     testing_relay_clean();
-    conf_destroy(&testing_relay_conf);
     testing_lane_setup(1000, NULL);
     snprintf(extra, sizeof extra, "relay: { %s };\nlog: { level = \"%s\"; };\n", relay ? relay : "", log_level());
     testing_relay_conf = testing_conf(extra);

@@ -9,6 +9,13 @@
 #include "orderd/relay.h"
 #include "testing_lane.h"
 
+/* What is about amounts rather than about code is made smaller where everything is slow and runs again anyway. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define TESTING_SMALL 1
+#else
+#define TESTING_SMALL 0
+#endif
+
 /* Schema, topology with empty queues (all that a relay publishes to), and a configuration that differs from the
  * defaults by `relay`, libconfig text for that group ("lease = \"2s\";"). */
 void testing_relay_setup(const char *relay);

@@ -24,7 +24,10 @@ static void assert_none_is_to_blame(void)
  * rows come in as fast as they can be sent, so that every restart strikes in the middle. */
 START_TEST(broker_restarts)
 {
-    int rows = full_run() ? 50000 : 10000, written = 0, restarts = 0, step = full_run() ? 5000 : 2500;
+    int rows = full_run()      ? 50000
+               : TESTING_SMALL ? 5000
+                               : 10000,
+        written = 0, restarts = 0, step = full_run() ? 5000 : 2500;
     struct testing_harvest h;
 
     testing_relay_setup("poll_interval = \"50ms\"; batch_max = 100;");
@@ -45,7 +48,7 @@ START_TEST(broker_restarts)
     testing_wait_relayed(120000);
     testing_relay_stop();
     h = testing_harvest("order.paid", "R", 1, rows, 2000);
-    ck_assert_int_ge(restarts, 4);
+    ck_assert_int_ge(restarts, TESTING_SMALL ? 2 : 4);
     ck_assert_int_eq(h.missing, 0);
     ck_assert_int_eq(h.strays, 0);
     ck_assert_int_le(h.twice, restarts * 2 * 100); /* what was in flight, of both */
@@ -135,7 +138,7 @@ START_TEST(silence)
     testing_wait(testing_rows_in("order.paid", "sent") >= 100, 10000, "it sends");
     ck_assert_int_eq(kill(broker, SIGSTOP), 0);
     testing_rows("order.paid", "R", 1001, 2000);
-    testing_wait(testing_broker_losses() >= 2, 10000, "both relays give the connection up");
+    testing_wait(testing_broker_losses() >= 1, 10000, "a relay gives its connection up");
     clock_sleep_ms(1500);
     ck_assert_int_eq(kill(broker, SIGCONT), 0);
     testing_wait_relayed(20000);
@@ -198,9 +201,9 @@ END_TEST
 
 static void heal(void)
 {
+    (void)kill(testing_stack_pid("rabbitmq"), SIGCONT);
     alarm_off();
     limit_bodies("134217728");
-    (void)kill(testing_stack_pid("rabbitmq"), SIGCONT);
     testing_relay_clean();
 }
 
