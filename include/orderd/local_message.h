@@ -12,7 +12,13 @@
 #define LOCAL_MESSAGE_KEY_MAX   100
 #define LOCAL_MESSAGE_OWNER_MAX 80
 
-enum effect_kind { EFFECT_UNKNOWN, EFFECT_PUBLISH_ORDER, EFFECT_PUBLISH_EVENT, EFFECT_STOCK_RETURN };
+enum effect_kind {
+    EFFECT_UNKNOWN,
+    EFFECT_PUBLISH_ORDER,
+    EFFECT_PUBLISH_EVENT,
+    EFFECT_STOCK_RETURN,
+    EFFECT_STOCK_SETTLE
+};
 
 /* What the topic asks for, by tbl/effect.h. */
 enum effect_kind effect_of_topic(struct slice topic);

@@ -17,6 +17,7 @@
 #define ORDER_USER_SEQ_MAX    9999
 #define ORDER_SHARD_MAX       1023
 #define ORDER_EPOCH_MAX       999999999
+#define ORDER_LIST_MAX        500 /* orders that one message names: a timer, an event, a return of stock */
 #define ORDER_RESERVED_AT_MIN INT64_C(1262304000000) /* 2010: below are seconds taken for milliseconds */
 #define ORDER_RESERVED_AT_MAX INT64_C(4102444800000) /* 2100 */
 

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "orderd/clock.h"
-#include "orderd/order_event.h"
 #include "orderd/topology.h"
 
 static void assert_row(const char *key, const char *condition)
@@ -242,22 +241,22 @@ START_TEST(missing_exchange_holds_up_nobody)
 
     testing_relay_setup("poll_interval = \"50ms\";");
     testing_exchange_delete("order.event");
-    testing_rows("order.rejected", "E", 1, 300);
+    testing_rows("event.order.rejected", "E", 1, 300);
     testing_rows("order.paid", "P", 1, 3000);
-    testing_rows("order.rejected", "E", 301, 400);
+    testing_rows("event.order.rejected", "E", 301, 400);
     begun = testing_now_ms();
     testing_relay_start(1);
     testing_wait(testing_rows_in("order.paid", "sent") == 3000, 15000, "others are not held up");
     ck_assert_int_lt(testing_now_ms() - begun, 10000);
     testing_wait(
-        testing_number("SELECT COUNT(*) FROM local_message WHERE topic='order.rejected' AND state='pending' AND "
+        testing_number("SELECT COUNT(*) FROM local_message WHERE topic='event.order.rejected' AND state='pending' AND "
                        "attempts=0 AND last_error LIKE '%%no exchange%%order.event%%'") == 400,
         15000, "they wait and say why");
     ck_assert_uint_le(testing_broker_losses(), 6); /* not one for each */
     testing_topology_apply();
     testing_wait_relayed(20000);
     testing_relay_stop();
-    ck_assert_int_eq(testing_rows_in("order.rejected", "sent"), 400); /* nobody listens: sent all the same */
+    ck_assert_int_eq(testing_rows_in("event.order.rejected", "sent"), 400); /* nobody listens: sent all the same */
     ck_assert_int_eq(testing_harvest("order.paid", "P", 1, 3000, 300).missing, 0);
 }
 END_TEST
@@ -276,8 +275,8 @@ START_TEST(events_reach_who_listens)
     testing_relay_setup("poll_interval = \"50ms\";");
     listen_to_events();
     testing_relay_start(1);
-    testing_sql(
-        "INSERT INTO local_message(message_key,topic,payload) VALUES('order.rejected:E1','order.rejected','x')");
+    testing_sql("INSERT INTO local_message(message_key,topic,payload) "
+                "VALUES('event.order.rejected:E1','event.order.rejected','x')");
     testing_next("order.cancel", &d);
     ck_assert(slice_is(d.message_id, "order.rejected:E1")); /* the whole key: an order has several events */
     ck_assert(slice_is(d.exchange, "order.event"));

@@ -25,7 +25,7 @@ static void write_row(const char *key, const struct stock_giveback *giveback)
 {
     struct strbuf payload = STRBUF_INIT;
 
-    stock_effect_encode(giveback, &payload);
+    stock_effect_encode(giveback, 1, &payload);
     testing_sql("INSERT INTO local_message(message_key,topic,payload) VALUES('stock.return:%s','stock.return','%s')",
                 key, payload.data);
     strbuf_release(&payload);

@@ -39,7 +39,9 @@ X(RELAY_LEASE_LOST, WARNING, 5, "relay_lease_lost", "rows were taken over by ano
 X(RELAY_WAITING, WARNING, 1, "relay_waiting", "local messages wait for a server")
 X(STOCK_RETURNED, DEBUG, 0, "stock_returned", "units are back in their shard")
 X(STOCK_CUT, ERROR, 20, "stock_cut", "units given back were over the shard's cap and were dropped")
-X(STOCK_MISSING, ERROR, 5, "stock_missing", "the shard is not in Redis or is damaged; the return waits")
+X(STOCK_MISSING, ERROR, 5, "stock_missing", "the shard is not in Redis or is damaged; its orders wait")
+X(STOCK_SETTLED, DEBUG, 0, "stock_settled", "units of a paid order are sold in their shard")
+X(STOCK_PAID_GONE, ERROR, 20, "stock_paid_gone", "a paid order's units had been given back in Redis; they may be sold again")
 
 /* create lane */
 X(ORDER_CREATED, DEBUG, 0, "order_created", "order is durable")

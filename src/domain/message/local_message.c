@@ -20,10 +20,33 @@ static const struct {
 #undef X
 };
 
+#define NUMBER_MAX 10
+
+static bool is_number(const char *text, size_t len)
+{
+    if (len == 0 || len > NUMBER_MAX)
+        return false;
+    for (size_t i = 0; i < len; i++) {
+        if (text[i] < '0' || text[i] > '9')
+            return false;
+    }
+    return true;
+}
+
+static bool topic_matches(struct slice topic, const char *pattern)
+{
+    size_t len = strlen(pattern);
+
+    if (pattern[len - 1] != '*')
+        return slice_is(topic, pattern);
+    len--;
+    return topic.len > len && memcmp(topic.ptr, pattern, len) == 0 && is_number(topic.ptr + len, topic.len - len);
+}
+
 enum effect_kind effect_of_topic(struct slice topic)
 {
     for (size_t i = 0; i < sizeof effects / sizeof *effects; i++) {
-        if (slice_is(topic, effects[i].topic))
+        if (topic_matches(topic, effects[i].topic))
             return effects[i].kind;
     }
     return EFFECT_UNKNOWN;

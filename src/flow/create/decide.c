@@ -77,7 +77,7 @@ static void add_return(struct create_lane *lane, struct local_messages *list, co
         .reservations = d->reservations,
     };
 
-    stock_effect_encode(&giveback, &payload);
+    stock_effect_encode(&giveback, 1, &payload);
     add_message(lane, list, "stock.return", "stock.return", item, &payload, NULL);
     strbuf_release(&payload);
 }
@@ -109,11 +109,9 @@ static void add_dead(struct create_lane *lane, struct local_messages *list, cons
 
 static void add_event(struct create_lane *lane, struct local_messages *list, const struct item *item)
 {
-    struct strbuf payload = STRBUF_INIT;
+    struct order_event_entry entry = {.order = &item->order, .reason = item->reason};
 
-    order_event_rejected(&item->order, item->reason, clock_wall_ms(), &payload);
-    add_message(lane, list, "order.rejected", "order.rejected", item, &payload, NULL);
-    strbuf_release(&payload);
+    order_event_add(list, ORDER_EVENT_REJECTED, &entry, 1, clock_wall_ms(), owner(lane));
 }
 
 static void compose(struct create_lane *lane, const struct item *item, const struct decision *d,

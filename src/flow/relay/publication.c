@@ -7,14 +7,26 @@
 
 #include "orderd/topology.h"
 
-/* An order's message carries the order number as its id, an event its whole key. */
+#define EVENT_PREFIX "event."
+
+/* Without the prefix that tells events from messages of the same name, if it is there. */
+static struct slice bare(const struct sending *s, struct slice name)
+{
+    const size_t len = sizeof EVENT_PREFIX - 1;
+
+    if (s->kind == EFFECT_PUBLISH_EVENT && name.len > len && memcmp(name.ptr, EVENT_PREFIX, len) == 0)
+        return (struct slice){name.ptr + len, name.len - len};
+    return name;
+}
+
+/* An order's message carries the order number as its id, an event its whole key: an order has several events. */
 static struct slice default_id(const struct sending *s)
 {
     struct slice key = s->message->key;
     const char *colon = memchr(key.ptr, ':', key.len);
 
     if (s->kind == EFFECT_PUBLISH_EVENT || !colon || colon + 1 == key.ptr + key.len)
-        return key;
+        return bare(s, key);
     return (struct slice){colon + 1, key.len - (size_t)(colon + 1 - key.ptr)};
 }
 
@@ -71,8 +83,9 @@ static bool take_headers(struct publication *p, struct slice headers, struct err
 bool publication_prepare(struct publication *p, const struct sending *s, struct error *err)
 {
     const struct local_message *m = s->message;
+    struct slice topic = bare(s, m->topic);
 
-    snprintf(p->topic, sizeof p->topic, "%.*s", (int)m->topic.len, m->topic.ptr);
+    snprintf(p->topic, sizeof p->topic, "%.*s", (int)topic.len, topic.ptr);
     p->args = (struct broker_publication){
         .exchange = topology_name(s->kind == EFFECT_PUBLISH_EVENT ? TOPOLOGY_EXCHANGE_EVENT : TOPOLOGY_EXCHANGE_ORDER),
         .routing_key = p->topic,

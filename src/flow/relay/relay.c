@@ -259,6 +259,7 @@ static void run(void *data)
 
     relay->metrics = metric_register();
     relay->arena = arena_create((size_t)64 * 1024);
+    relay->pieces = arena_create((size_t)64 * 1024);
     while (!stopping(relay)) {
         if (!turn(relay))
             sleep_until_work(relay);
@@ -270,6 +271,7 @@ static void run(void *data)
     kv_close(&relay->kv);
     db_close(&relay->db);
     arena_destroy(&relay->arena);
+    arena_destroy(&relay->pieces);
     set_state(relay, LANE_STOPPED);
 }
 

@@ -67,7 +67,8 @@ struct relay {
     struct broker *publisher;
     struct kv *kv;
     struct target db_target, broker_target, kv_target;
-    struct arena *arena;
+    struct arena *arena;  /* of the round */
+    struct arena *pieces; /* of one round trip to Redis */
     struct metric_block *metrics;
     unsigned claims;   /* numbers the leases */
     int64_t next_poll; /* monotonic ms */
