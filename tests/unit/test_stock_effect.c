@@ -70,13 +70,13 @@ END_TEST
 
 START_TEST(as_many_as_a_message_names)
 {
-    static struct stock_giveback in[ORDER_LIST_MAX + 1];
-    static char numbers[ORDER_LIST_MAX + 1][20];
+    static struct stock_giveback in[ORDER_LIST_MAX];
+    static char numbers[ORDER_LIST_MAX][20];
     struct strbuf text = STRBUF_INIT;
     struct stock_giveback *out;
     size_t count;
 
-    for (int i = 0; i <= ORDER_LIST_MAX; i++) {
+    for (int i = 0; i < ORDER_LIST_MAX; i++) {
         snprintf(numbers[i], sizeof numbers[i], "N%d", i);
         in[i] = samples[0];
         in[i].order_no = slice_of(numbers[i]);
@@ -87,10 +87,8 @@ START_TEST(as_many_as_a_message_names)
     for (size_t i = 0; i < count; i++)
         assert_same(&in[i], &out[i]);
     strbuf_cut(&text, text.len - 2); /* one more than that */
-    strbuf_add_str(&text, ",");
-    strbuf_add_str(&text, strstr(text.data, "{\"order_no"));
-    strbuf_cut(&text, strlen(text.data) - 1);
-    strbuf_add_str(&text, "]}");
+    strbuf_add_str(&text, ",{\"order_no\":\"A\",\"activity_id\":1,\"shard\":0,\"epoch\":1,\"units_back\":1,"
+                          "\"units_forfeited\":0,\"free_mark\":true,\"reservations\":true}]}");
     ck_assert(!read_back((struct slice){text.data, text.len}, &out, &count));
     strbuf_release(&text);
 }
