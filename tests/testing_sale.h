@@ -1,0 +1,58 @@
+/* One sale of a test's own for the tests of orderctl activity: a schema and a configuration (testing_ctl.h), and an
+ * activity whose keys in Redis are nobody else's. */
+#ifndef ORDERD_TESTING_SALE_H
+#define ORDERD_TESTING_SALE_H
+
+#include <jansson.h>
+
+#include "orderd/activity.h"
+#include "orderd/kv.h"
+#include "orderd/stock.h"
+#include "testing_ctl.h"
+
+#define SALE_TOTAL  1002 /* units; the first two shards have 251, the others 250 */
+#define SALE_SHARDS 4
+#define SALE_PRICE  9900
+#define SALE_TITLE  "O'Neil \\ \"50%\" \u51ac\u5b63"
+
+extern int64_t sale_id;
+extern char sale_text[24]; /* the same */
+extern struct kv *sale_kv; /* a connection of the test's own */
+
+/* Fixtures: an empty schema with all tables; and the other way, keys of Redis included. */
+void sale_setup(void);
+void sale_teardown(void);
+
+/* orderctl activity create, with what follows; and usual values for that. */
+#define SALE_CREATE(...)                                                                                               \
+    CTL("activity", "create", "--id", sale_text, "--sku", "77", "--price", "9900", "--currency", "CNY", "--stock",     \
+        "1002", "--shards", "4", "--limit", "3", __VA_ARGS__)
+#define SALE_USUAL "--title", SALE_TITLE, "--starts", "now", "--ends", "+2h"
+
+/* Up to that state, with usual values. */
+void sale_create(void);
+void sale_approve(void);
+void sale_preheat(void);
+
+/* The last run of orderctl ended with this code, and said exactly this on standard error. */
+void sale_said(int code, const char *fmt, ...) ORDERD_PRINTF(2, 3);
+
+/* Its output, which is one JSON value. */
+json_t *sale_parsed(void);
+int64_t sale_member(const json_t *object, const char *name); /* a number that must be there */
+
+struct activity sale_row(void);
+struct stock_plan sale_plan(int shard);
+struct stock_audit sale_audit(int shard);
+
+/* Takes units in Redis, which must be there; writes the row of an order, as the create lane does (without the stock).
+ */
+struct stock_deducted sale_deduct(const char *order_no, int64_t user, int64_t quantity, int shard);
+void sale_insert(const char *order_no, int64_t user, int32_t quantity, int32_t shard);
+
+void sale_forget(int shard); /* deletes its keys */
+
+/* One command of Redis with two arguments. */
+void sale_command(const char *verb, const char *key, const char *value);
+
+#endif
