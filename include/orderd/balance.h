@@ -54,16 +54,17 @@ struct balance_case {
     enum stock_gone gone;
     enum balance_mark mark;
     int64_t held_age_ms; /* since it was reserved, by the clock of Redis */
-    bool worked_to;      /* the lanes have got past it: no queue can hold its first message any more */
+    bool worked_to;      /* the lanes have got past its last message, if it had one: no queue can hold it any more */
     bool has_row;
     enum order_status status;
     bool same;                    /* held and row are the same purchase in the same shard; true where one is missing */
     int64_t decided_age_ms;       /* since the row was paid, closed or rejected, by the database clock */
+    bool wrong_shard;             /* the row's shard is none of the activity's */
     bool current_epoch;           /* the row is of the shard's epoch: an older one was left behind by a rebuild */
     bool keeps_mark;              /* closed, had been live, and the activity forbids buying again */
     enum balance_message message; /* order.create:<no> or recover:<no>, the worse of both */
     int recoveries;               /* how often recover:<no> was armed */
-    int64_t recovered_age_ms;     /* since it was sent; INT64_MAX: never */
+    int64_t sent_age_ms;          /* since a local message of it was sent last; INT64_MAX: never */
 };
 
 /* What a scan takes as normal. */
@@ -113,8 +114,8 @@ enum balance_part {
 struct balance_options {
     unsigned parts; /* of enum balance_part */
     struct balance_window window;
-    /* By the clock of Redis, ms since 1970: no queue holds a first message of what was reserved before. INT64_MAX:
-     * nothing waits in the queues. See balance_frontier. */
+    /* By the clock of Redis, ms since 1970: no queue holds a message that was sent before. INT64_MAX: nothing waits in
+     * the queues. See balance_frontier. */
     int64_t worked_to;
     int page;                /* orders in one round trip, 1 to 1000 */
     int64_t pause_ms;        /* between pages */

@@ -357,4 +357,36 @@ ORDERD_MUST_CHECK bool stock_walk(struct kv *kv, const struct stock_walk *walk,
                                   bool (*entry)(const struct stock_entry *entry, void *data), void *data,
                                   struct error *err);
 
+/* The same one page at a time, for who has work to do in between. */
+struct stock_cursor {
+    char at[24]; /* "0" before the first page */
+    bool end;    /* that was the last one */
+};
+
+/* One round trip; shows all of its entries, which may be none although more follow. entry may not use kv. */
+ORDERD_MUST_CHECK bool stock_walk_page(struct kv *kv, const struct stock_walk *walk, struct stock_cursor *cursor,
+                                       void (*entry)(const struct stock_entry *entry, void *data), void *data,
+                                       struct error *err);
+
+/* ---- looking orders up ---- */
+
+struct stock_sought {
+    int shard;
+    struct slice order_no;
+    int64_t user, user_seq; /* whose mark it should hold; user 0: the mark is of no interest */
+};
+
+struct stock_seen {
+    bool held, held_valid;                                        /* valid: in our format; else the numbers are 0 */
+    int64_t user, user_seq, quantity, amount, epoch, reserved_at; /* of the reservation */
+    bool gone_valid;                                              /* no word, or one that we know */
+    enum stock_gone gone;
+    bool marked, mark_own; /* somebody has the mark; it is this order */
+};
+
+/* What the shards of one activity know of these orders, in one round trip; each shard in stretches of 200 orders, each
+ * stretch at one instant. *now: the time of Redis, the latest of them. KV_DATA where a key is of a foreign kind. */
+ORDERD_MUST_CHECK bool stock_look(struct kv *kv, int64_t activity, const struct stock_sought *orders, size_t count,
+                                  struct stock_seen *out, int64_t *now, struct error *err);
+
 #endif

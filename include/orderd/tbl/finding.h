@@ -48,6 +48,8 @@ X(RETURNED_BUT_LIVE, "returned_but_live", ORDER, PERSON, "the order is live, but
   "its units may be sold twice in Redis; MySQL still refuses that: `orderctl activity rebuild`")
 X(SOLD_NOT_PAID, "sold_not_paid", ORDER, PERSON, "Redis counts the order as sold, but it is not paid in MySQL",
   "somebody settled it by hand, or MySQL lost a payment: see the payment; `orderctl activity rebuild` makes Redis follow")
+X(WRONG_SHARD, "wrong_shard", ORDER, PERSON, "a live order of a shard that the activity does not have",
+  "foreign hands wrote this row: find out what the buyer really bought")
 X(RETURN_FORGOTTEN, "return_forgotten", ORDER, WALK,
   "closed or rejected, and Redis has no trace that it ever gave its units back",
   "runs the return that the row recorded again")

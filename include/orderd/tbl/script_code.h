@@ -33,6 +33,9 @@ X(AUDIT, NO_SHARD, -1, "no_shard", "no such shard")
 X(AUDIT, DAMAGED, -8, "damaged", "keys or values are missing or are not numbers")
 X(AUDIT, BAD_ARGUMENT, -9, "bad_argument", "called with other keys or arguments")
 
+X(LOOK, READ, 1, "read", "the orders were looked up")
+X(LOOK, BAD_ARGUMENT, -9, "bad_argument", "called with other keys or arguments")
+
 X(SETTLE, SETTLED, 1, "settled", "the reservation is sold")
 X(SETTLE, ALREADY, 0, "already", "settled before")
 X(SETTLE, NO_SHARD, -1, "no_shard", "no such shard; nothing changed")

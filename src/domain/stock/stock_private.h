@@ -35,6 +35,10 @@ ORDERD_MUST_CHECK bool stock_call_one(struct kv *kv, const struct stock_shape *s
                                       struct error *err);
 
 int64_t stock_answer_number(const struct kv_reply *reply, size_t i);
+/* Reads entry->value; false: not in our format, and parts of the entry may be filled. */
+bool stock_entry_parse_held(struct stock_entry *entry);
+bool stock_entry_parse_gone(struct stock_entry *entry);
+
 void stock_answer_note(char note[STOCK_NOTE_MAX], const struct kv_reply *reply, size_t i);
 
 #endif
