@@ -22,7 +22,7 @@ struct db *testing_lane_db;
 
 static char schema[64], queue[64];
 static struct lane_shared shared;
-static struct create_lane *lanes[16];
+static struct lane *lanes[16];
 static unsigned lane_count;
 static struct broker *publisher;
 static struct thread guard;
@@ -171,12 +171,19 @@ void testing_lane_start(unsigned count)
     guard = (struct thread){.name = "guard", .run = guard_run};
     thread_start(&guard);
     shared.relay = relay_start(&shared);
-    lane_count = count;
-    for (unsigned i = 0; i < count; i++)
-        lanes[i] = create_lane_start(&shared, i);
+    lane_count = 0;
+    testing_lane_add(&create_lane, count);
 }
 
-struct create_lane *testing_lane(unsigned index)
+void testing_lane_add(const struct lane_kind *kind, unsigned count)
+{
+    for (unsigned i = 0; i < count; i++) {
+        ck_assert_uint_lt(lane_count, sizeof lanes / sizeof *lanes);
+        lanes[lane_count++] = lane_start(kind, &shared, i);
+    }
+}
+
+struct lane *testing_lane(unsigned index)
 {
     return lanes[index];
 }
@@ -188,8 +195,8 @@ void testing_lane_stop(void)
     atomic_store(&shared.stop, true);
     ck_assert_int_eq(write(shared.stop_fd, &one, sizeof one), (int)sizeof one);
     for (unsigned i = 0; i < lane_count; i++) {
-        testing_wait(create_lane_state(lanes[i]) == LANE_STOPPED, 10000, "the lane ends");
-        create_lane_join(&lanes[i]);
+        testing_wait(lane_state_of(lanes[i]) == LANE_STOPPED, 10000, "the lane ends");
+        lane_join(&lanes[i]);
     }
     relay_stop(&shared.relay);
     close(shared.stop_fd);

@@ -23,10 +23,12 @@ extern const char *testing_lane_delays;
 extern struct conf *testing_lane_conf;
 extern struct db *testing_lane_db; /* a connection of the test's own */
 
-/* Starts count lanes; testing_lane_stop ends them and checks that they end within 10 s. */
+/* Starts count create lanes (and the relay); testing_lane_stop ends all lanes and checks that they end within 10 s. */
 void testing_lane_start(unsigned count);
+/* Lanes of another kind beside them. */
+void testing_lane_add(const struct lane_kind *kind, unsigned count);
 void testing_lane_stop(void);
-struct create_lane *testing_lane(unsigned index);
+struct lane *testing_lane(unsigned index); /* in the order of their start */
 
 /* Order n of this test: user n, quantity 1, the activity's price. */
 struct order testing_lane_order(int n);

@@ -12,21 +12,8 @@
 #ifndef ORDERD_CREATE_LANE_H
 #define ORDERD_CREATE_LANE_H
 
-#include <stdint.h>
 #include "orderd/lane.h"
 
-struct create_lane;
-
-/* Starts the thread. index from 0; names the thread "create.<index>". */
-struct create_lane *create_lane_start(struct lane_shared *shared, unsigned index);
-
-enum lane_state create_lane_state(const struct create_lane *lane);
-
-/* When the lane last went round its loop or waited for something by plan, in monotonic ms. A lane whose servers answer
- * or are away stays under about mysql.read_timeout + broker.call_timeout. */
-int64_t create_lane_beat(const struct create_lane *lane);
-
-/* Waits for the thread to end (see lane_shared.stop) and frees it. */
-void create_lane_join(struct create_lane **lane);
+extern const struct lane_kind create_lane;
 
 #endif

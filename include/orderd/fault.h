@@ -22,14 +22,19 @@ enum fault {
 /* The buyer whose orders pass create.poison. */
 #define FAULT_POISON_USER INT64_C(6661666166616)
 
+/* A point as a value, for code that serves several kinds of work: FAULT_AT(kind->taken). */
+#define FAULT_POINT(point) FAULT_##point
+
 #ifdef ORDERD_FAULTS
 bool fault_passes(enum fault fault);
 /* Forgets all passings and reads the environment anew: for a test's child that was forked after some. One thread. */
 void fault_reset(void);
 #define FAULT(point)       ((void)fault_passes(FAULT_##point))
+#define FAULT_AT(point)    ((void)fault_passes(point))
 #define FAULT_FAILS(point) fault_passes(FAULT_##point)
 #else
 #define FAULT(point)       ((void)0)
+#define FAULT_AT(point)    ((void)(point))
 #define FAULT_FAILS(point) (false)
 #endif
 

@@ -1,9 +1,11 @@
-/* A lane is one thread with connections of its own: what every kind of lane shares and tells about itself. */
+/* A lane is one thread with connections of its own that works on one queue: what lanes of every kind share, and how
+ * they are started, watched and joined. How to write a kind: lane_engine.h. */
 #ifndef ORDERD_LANE_H
 #define ORDERD_LANE_H
 
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include "orderd/conf.h"
 
 enum lane_state {
@@ -26,5 +28,23 @@ struct lane_shared {
     atomic_bool stop;                  /* take nothing new, finish, end */
     int stop_fd;                       /* an eventfd that becomes readable when stop is set */
 };
+
+struct lane;
+struct lane_kind;
+
+/* How many lanes of this kind the configuration wants in one process. */
+unsigned lane_wanted(const struct lane_kind *kind, const struct conf *conf);
+
+/* Starts the thread. index from 0, below 1000; names the thread "<kind>.<index>". */
+struct lane *lane_start(const struct lane_kind *kind, struct lane_shared *shared, unsigned index);
+
+enum lane_state lane_state_of(const struct lane *lane);
+
+/* When the lane last went round its loop or waited for something by plan, in monotonic ms. A lane whose servers answer
+ * or are away stays under about mysql.read_timeout + broker.call_timeout. */
+int64_t lane_beat_of(const struct lane *lane);
+
+/* Waits for the thread to end (see lane_shared.stop) and frees it. */
+void lane_join(struct lane **lane);
 
 #endif

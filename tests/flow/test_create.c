@@ -299,7 +299,7 @@ START_TEST(unknown_error_storm_pauses)
         "MESSAGE_TEXT='strange'");
     publish_range(1, 100);
     testing_lane_start(1);
-    testing_wait(create_lane_state(testing_lane(0)) == LANE_PAUSED, 10000, "the lane pauses");
+    testing_wait(lane_state_of(testing_lane(0)) == LANE_PAUSED, 10000, "the lane pauses");
     ck_assert_int_eq(testing_number("SELECT COUNT(*) FROM orders"), 0);
     testing_admin("DROP TRIGGER refuse");
     testing_wait_orders(100,
@@ -404,7 +404,7 @@ START_TEST(setup_errors_wait)
     testing_wait_orders(5, 10000);
     testing_admin("%s", setups[_i].hurt);
     publish_range(6, 25);
-    testing_wait(!lane_state_ready(create_lane_state(testing_lane(0))), 10000, "the lane notices");
+    testing_wait(!lane_state_ready(lane_state_of(testing_lane(0))), 10000, "the lane notices");
     testing_admin("%s", setups[_i].mend);
     testing_wait_orders(25, 15000);
     testing_lane_stop();
@@ -421,7 +421,7 @@ START_TEST(database_outage_is_waited_out)
     testing_wait_orders(50, 10000);
     testing_stack("kill", "mariadb", "");
     publish_range(51, 100);
-    testing_wait(!lane_state_ready(create_lane_state(testing_lane(0))), 10000, "the lane notices");
+    testing_wait(!lane_state_ready(lane_state_of(testing_lane(0))), 10000, "the lane notices");
     testing_stack("up", "mariadb", "");
     testing_wait_orders(100, 20000);
     testing_lane_stop();
@@ -457,7 +457,7 @@ START_TEST(stop_during_outage_gives_back)
     testing_wait_orders(10, 10000);
     testing_stack("kill", "mariadb", "");
     publish_range(11, 20);
-    testing_wait(!lane_state_ready(create_lane_state(testing_lane(0))), 10000, "the lane notices");
+    testing_wait(!lane_state_ready(lane_state_of(testing_lane(0))), 10000, "the lane notices");
     testing_lane_stop();
     ck_assert_int_eq(testing_waiting(), 10);
     testing_stack("up", "mariadb", "");
@@ -479,7 +479,7 @@ START_TEST(broker_restart_is_healed)
     publish_range(1, 50);
     testing_stack("restart", "rabbitmq", _i ? "--kill" : "");
     testing_wait_orders(50, 30000);
-    testing_wait(lane_state_ready(create_lane_state(testing_lane(0))), 20000, "the lane consumes again");
+    testing_wait(lane_state_ready(lane_state_of(testing_lane(0))), 20000, "the lane consumes again");
     testing_lane_stop();
     testing_assert_orders(50, STOCK);
 }
@@ -507,7 +507,7 @@ START_TEST(queue_deleted_and_made_again)
     testing_wait_orders(5, 10000);
     testing_wait(testing_waiting() == 0, 5000, "empty");
     testing_rabbitmqctl("delete_queue %s", testing_lane_conf->create_queue);
-    testing_wait(!lane_state_ready(create_lane_state(testing_lane(0))), 10000, "the lane notices");
+    testing_wait(!lane_state_ready(lane_state_of(testing_lane(0))), 10000, "the lane notices");
     make_queue_again();
     publish_range(6, 10);
     testing_wait_orders(10, 10000);

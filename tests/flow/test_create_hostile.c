@@ -97,7 +97,7 @@ START_TEST(garbage_during_an_alarm_waits_aside)
     testing_rabbitmqctl("set_vm_memory_high_watermark absolute 1MB");
     testing_lane_start(1);
     testing_wait_orders(300, 10000);
-    ck_assert(lane_state_ready(create_lane_state(testing_lane(0))));
+    ck_assert(lane_state_ready(lane_state_of(testing_lane(0))));
     testing_rabbitmqctl("set_vm_memory_high_watermark 0.4");
     ck_assert_int_eq(testing_dead_letters(5, "body_not_json"), 5);
     testing_lane_stop();

@@ -283,7 +283,7 @@ START_TEST(database_outage_uses_no_try)
     testing_lane_start(1);
     testing_spy_take(&gone, &went, 1, 0);
     testing_stack("kill", "mariadb", "");
-    testing_wait(!lane_state_ready(create_lane_state(testing_lane(0))), 10000, "the lane notices");
+    testing_wait(!lane_state_ready(lane_state_of(testing_lane(0))), 10000, "the lane notices");
     clock_sleep_ms(1000); /* longer than all delays together */
     testing_stack("up", "mariadb", "");
     testing_letters_dead(&dead, 1, 300);
@@ -526,9 +526,9 @@ START_TEST(storm_pauses)
     refuse_user("TRUE");
     publish_range(1, 200);
     testing_lane_start(1);
-    testing_wait(create_lane_state(testing_lane(0)) == LANE_PAUSED, 10000, "the lane pauses");
+    testing_wait(lane_state_of(testing_lane(0)) == LANE_PAUSED, 10000, "the lane pauses");
     clock_sleep_ms(1500); /* several times all delays */
-    ck_assert_int_eq(create_lane_state(testing_lane(0)), LANE_PAUSED);
+    ck_assert_int_eq(lane_state_of(testing_lane(0)), LANE_PAUSED);
     ck_assert_int_eq(testing_number("SELECT COUNT(*) FROM orders"), 0);
     testing_admin("DROP TRIGGER refuse");
     testing_wait_orders(200, 10000);
@@ -547,7 +547,7 @@ START_TEST(few_failures_are_no_storm)
     publish_range(1, 4);
     testing_lane_start(1);
     testing_letters_dead(&dead, 4, 200);
-    testing_wait(create_lane_state(testing_lane(0)) == LANE_CONSUMING, 5000, "the lane consumes");
+    testing_wait(lane_state_of(testing_lane(0)) == LANE_CONSUMING, 5000, "the lane consumes");
     testing_lane_stop();
     ck_assert_uint_eq(dead.count, 4);
     ck_assert_int_eq(testing_number("SELECT COUNT(*) FROM orders WHERE status='rejected'"), 4);

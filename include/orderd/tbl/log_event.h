@@ -43,7 +43,7 @@ X(STOCK_MISSING, ERROR, 5, "stock_missing", "the shard is not in Redis or is dam
 X(STOCK_SETTLED, DEBUG, 0, "stock_settled", "units of a paid order are sold in their shard")
 X(STOCK_PAID_GONE, ERROR, 20, "stock_paid_gone", "a paid order's units had been given back in Redis; they may be sold again")
 
-/* create lane */
+/* lanes */
 X(ORDER_CREATED, DEBUG, 0, "order_created", "order is durable")
 X(ORDER_DUPLICATE, DEBUG, 0, "order_duplicate", "the same order was already durable")
 X(ORDER_FAILED, WARNING, 200, "order_failed", "message cannot become an order (yet)")

@@ -1,6 +1,6 @@
 /* Every counter: X(NAME, "exposed_name", "help"). Counted by the thread that does the work, summed on reading.
  * No guard: included once per use. */
-X(MESSAGES_RECEIVED, "messages_received_total", "Deliveries taken from the create queue.")
+X(MESSAGES_RECEIVED, "messages_received_total", "Deliveries taken from the work queues.")
 X(MESSAGES_REDELIVERED, "messages_redelivered_total", "Deliveries the broker had handed out before.")
 X(ORDERS_CREATED, "orders_created_total", "Orders that became durable.")
 X(ORDERS_DUPLICATE, "orders_duplicate_total", "Deliveries of an order that was already durable.")

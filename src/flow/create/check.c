@@ -1,17 +1,17 @@
-#include "lane.h"
+#include "create.h"
 
 #include <inttypes.h>
 
 /* The activity ids of undecided items that are not remembered (any more), each once. */
-static size_t ids_to_read(struct create_lane *lane, int64_t *ids)
+static size_t ids_to_read(struct lane *lane, int64_t *ids)
 {
     int64_t max_age = lane->conf->create_activity_refresh;
     size_t count = 0;
 
     for (size_t i = 0; i < lane->batch.count; i++) {
-        const struct item *item = &lane->batch.items[i];
-        bool known =
-            item->reason != REASON_NONE || activity_cache_find(lane->activities, item->order.activity_id, max_age);
+        const struct item *item = item_at(lane, i);
+        bool known = item->base.reason != REASON_NONE ||
+                     activity_cache_find(create_of(lane)->activities, item->order.activity_id, max_age);
 
         for (size_t j = 0; j < count && !known; j++)
             known = ids[j] == item->order.activity_id;
@@ -24,7 +24,7 @@ static size_t ids_to_read(struct create_lane *lane, int64_t *ids)
 static void doubt(struct item *item, enum reason reason, const char *detail)
 {
     item->doubt = reason;
-    item->detail = detail;
+    item->base.detail = detail;
 }
 
 static bool amount_fits(const struct order *o, const struct activity *a)
@@ -35,44 +35,44 @@ static bool amount_fits(const struct order *o, const struct activity *a)
            (!__builtin_mul_overflow(a->unit_price, (int64_t)o->quantity, &amount) && amount == o->amount);
 }
 
-static void check(struct create_lane *lane, struct item *item)
+static void check(struct lane *lane, struct item *item)
 {
     const struct order *o = &item->order;
-    const struct activity *a = activity_cache_find(lane->activities, o->activity_id, INT64_MAX);
+    const struct activity *a = activity_cache_find(create_of(lane)->activities, o->activity_id, INT64_MAX);
 
     item->doubt = REASON_NONE;
     if (!a) {
         doubt(item, REASON_ACTIVITY_UNKNOWN,
-              item_detail(lane, "activity %" PRId64 " is not in the database", o->activity_id));
+              lane_detail(lane, "activity %" PRId64 " is not in the database", o->activity_id));
         return;
     }
     item->pay_timeout_ms = a->pay_timeout_ms;
     if (a->state == ACTIVITY_REVIEW)
-        doubt(item, REASON_ACTIVITY_UNKNOWN, item_detail(lane, "activity %" PRId64 " is still in review", a->id));
+        doubt(item, REASON_ACTIVITY_UNKNOWN, lane_detail(lane, "activity %" PRId64 " is still in review", a->id));
     else if (a->state == ACTIVITY_SETTLED)
-        doubt(item, REASON_ACTIVITY_SETTLED, item_detail(lane, "activity %" PRId64 " is settled", a->id));
+        doubt(item, REASON_ACTIVITY_SETTLED, lane_detail(lane, "activity %" PRId64 " is settled", a->id));
     else if (o->sku_id != a->sku_id)
         doubt(item, REASON_SKU_MISMATCH,
-              item_detail(lane, "sku_id is %" PRId64 " (expected %" PRId64 ")", o->sku_id, a->sku_id));
+              lane_detail(lane, "sku_id is %" PRId64 " (expected %" PRId64 ")", o->sku_id, a->sku_id));
     else if (o->shard >= a->shards)
         doubt(item, REASON_MEMBER_RANGE,
-              item_detail(lane, "member shard is %d (expected 0 to %d)", o->shard, a->shards - 1));
+              lane_detail(lane, "member shard is %d (expected 0 to %d)", o->shard, a->shards - 1));
     else if (!amount_fits(o, a))
         doubt(item, REASON_AMOUNT_MISMATCH,
-              item_detail(lane, "amount is %" PRId64 " (expected %" PRId64 " x %d)", o->amount, a->unit_price,
+              lane_detail(lane, "amount is %" PRId64 " (expected %" PRId64 " x %d)", o->amount, a->unit_price,
                           o->quantity));
 }
 
-bool check_items(struct create_lane *lane, struct error *err)
+bool check_items(struct lane *lane, struct error *err)
 {
     int64_t *ids = arena_alloc(lane->arena, lane->batch.count * sizeof *ids);
     size_t count = ids_to_read(lane, ids);
 
-    if (count > 0 && !activity_cache_load(lane->activities, lane->db, ids, count, err))
+    if (count > 0 && !activity_cache_load(create_of(lane)->activities, lane->db, ids, count, err))
         return error_prefix(err, "reading activities");
     for (size_t i = 0; i < lane->batch.count; i++) {
-        if (lane->batch.items[i].reason == REASON_NONE)
-            check(lane, &lane->batch.items[i]);
+        if (item_at(lane, i)->base.reason == REASON_NONE)
+            check(lane, item_at(lane, i));
     }
     return true;
 }

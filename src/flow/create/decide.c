@@ -1,7 +1,7 @@
 /* The terminal decision: one transaction that leaves a tombstone, the return of the stock, the dead letter and the
  * event; or nothing. Whoever's tombstone comes first has decided; a late copy finds it and is acknowledged. So no crash
  * can dead-letter without giving back, give back twice, or let a late copy become an order. */
-#include "lane.h"
+#include "create.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -25,14 +25,14 @@ struct decision {
 
 /* How many units MySQL really has for it: what it never had does not come back to Redis, where it would only be sold
  * again. false: the database is away. *again: there is enough now. */
-static bool divide(struct create_lane *lane, struct item *item, struct decision *d, bool *again, struct error *err)
+static bool divide(struct lane *lane, struct item *item, struct decision *d, bool *again, struct error *err)
 {
-    const struct activity *a = activity_cache_find(lane->activities, item->order.activity_id, INT64_MAX);
+    const struct activity *a = activity_cache_find(create_of(lane)->activities, item->order.activity_id, INT64_MAX);
     struct order_stock stock;
 
     *again = false;
     *d = (struct decision){.returned = item->order.quantity, .reservations = !a || a->reservations};
-    if (item->reason != REASON_STOCK_SHORT)
+    if (item->base.reason != REASON_STOCK_SHORT)
         return true;
     if (!order_store_stock(lane->db, item->order.activity_id, &stock, err))
         return false;
@@ -47,12 +47,12 @@ static bool divide(struct create_lane *lane, struct item *item, struct decision 
     return true;
 }
 
-static const char *owner(const struct create_lane *lane)
+static const char *owner(const struct lane *lane)
 {
     return lane->shared->relay ? relay_owner(lane->shared->relay) : "";
 }
 
-static void add_message(struct create_lane *lane, struct local_messages *list, const char *prefix, const char *topic,
+static void add_message(struct lane *lane, struct local_messages *list, const char *prefix, const char *topic,
                         const struct item *item, const struct strbuf *payload, const struct strbuf *headers)
 {
     char key[LOCAL_MESSAGE_KEY_MAX + 1];
@@ -62,7 +62,7 @@ static void add_message(struct create_lane *lane, struct local_messages *list, c
                        headers ? (struct slice){headers->data, headers->len} : slice_of(""), owner(lane));
 }
 
-static void add_return(struct create_lane *lane, struct local_messages *list, const struct item *item,
+static void add_return(struct lane *lane, struct local_messages *list, const struct item *item,
                        const struct decision *d)
 {
     struct strbuf payload = STRBUF_INIT;
@@ -82,66 +82,68 @@ static void add_return(struct create_lane *lane, struct local_messages *list, co
     strbuf_release(&payload);
 }
 
-static struct dead_letter letter_of(const struct create_lane *lane, const struct item *item)
+static struct dead_letter letter_of(const struct lane *lane, const struct item *item)
 {
     return (struct dead_letter){
-        .delivery = &item->delivery,
-        .reason = item->reason,
-        .detail = item->detail,
+        .delivery = &item->base.delivery,
+        .reason = item->base.reason,
+        .detail = item->base.detail,
         .stage = "create",
         .origin = lane->conf->create_queue,
         .worker = lane->worker,
-        .attempt = item->attempt,
+        .attempt = item->base.attempt,
     };
 }
 
-static void add_dead(struct create_lane *lane, struct local_messages *list, const struct item *item)
+static void add_dead(struct lane *lane, struct local_messages *list, const struct item *item)
 {
     struct dead_letter letter = letter_of(lane, item);
     struct strbuf headers = STRBUF_INIT, body = STRBUF_INIT;
 
     dead_letter_headers(&letter, &headers);
-    strbuf_add_slice(&body, item->delivery.body);
+    strbuf_add_slice(&body, item->base.delivery.body);
     add_message(lane, list, "order.dead", "order.dead", item, &body, &headers);
     strbuf_release(&headers);
     strbuf_release(&body);
 }
 
-static void add_event(struct create_lane *lane, struct local_messages *list, const struct item *item)
+static void add_event(struct lane *lane, struct local_messages *list, const struct item *item)
 {
-    struct order_event_entry entry = {.order = &item->order, .reason = item->reason};
+    struct order_event_entry entry = {.order = &item->order, .reason = item->base.reason};
 
     order_event_add(list, ORDER_EVENT_REJECTED, &entry, 1, clock_wall_ms(), owner(lane));
 }
 
-static void compose(struct create_lane *lane, const struct item *item, const struct decision *d,
-                    struct local_messages *list)
+static void compose(struct lane *lane, const struct item *item, const struct decision *d, struct local_messages *list)
 {
     int64_t lease_ms = lane->shared->relay ? lane->conf->relay_lease : 0;
+    struct strbuf *sql = &create_of(lane)->sql;
 
     add_return(lane, list, item, d);
-    if (item->reason != REASON_BUYER_HAS_ORDER)
+    if (item->base.reason != REASON_BUYER_HAS_ORDER)
         add_dead(lane, list, item);
     add_event(lane, list, item);
-    strbuf_reset(&lane->sql);
-    strbuf_add_str(&lane->sql, "BEGIN;");
-    order_store_add_tombstone(&lane->sql, &item->order, item->reason, d->returned, d->forfeited);
-    strbuf_add_char(&lane->sql, ';');
-    local_message_add_insert(lane->db, &lane->sql, list, lease_ms);
-    strbuf_add_str(&lane->sql, ";COMMIT");
+    strbuf_reset(sql);
+    strbuf_add_str(sql, "BEGIN;");
+    order_store_add_tombstone(sql, &item->order, item->base.reason, d->returned, d->forfeited);
+    strbuf_add_char(sql, ';');
+    local_message_add_insert(lane->db, sql, list, lease_ms);
+    strbuf_add_str(sql, ";COMMIT");
 }
 
-static void plain(struct create_lane *lane, struct item *item, const struct error *why)
+static void plain(struct lane *lane, struct item *item, const struct error *why)
 {
-    item->plain = true;
-    item->detail = item_detail(lane, "%s; and its tombstone cannot be written: %s", item->detail, why->text);
+    item->base.plain = true;
+    item->base.detail = lane_detail(lane, "%s; and its tombstone cannot be written: %s", item->base.detail, why->text);
 }
 
-static bool commit(struct create_lane *lane, struct error *why)
+static bool commit(struct lane *lane, struct error *why)
 {
+    const struct strbuf *sql = &create_of(lane)->sql;
+
     if (FAULT_FAILS(DECIDE_BEFORE_COMMIT))
         return error_set(why, ERROR_DB_LOST, "fault point decide.before_commit");
-    if (!db_run(lane->db, (struct slice){lane->sql.data, lane->sql.len}, why))
+    if (!db_run(lane->db, (struct slice){sql->data, sql->len}, why))
         return false;
     if (FAULT_FAILS(DECIDE_AFTER_COMMIT))
         return error_set(why, ERROR_DB_LOST, "fault point decide.after_commit");
@@ -151,25 +153,25 @@ static bool commit(struct create_lane *lane, struct error *why)
 /* A key exists already. Mostly the row does: somebody, perhaps this lane before an answer was lost, has decided. Where
  * it does not, even after another try, foreign hands wrote one of our local messages: nothing can be decided beside it.
  */
-static bool void_decision(struct create_lane *lane, struct item *item, const struct error *why, struct error *err)
+static bool void_decision(struct lane *lane, struct item *item, const struct error *why, struct error *err)
 {
-    enum reason reason = item->reason;
+    enum reason reason = item->base.reason;
 
-    item->reason = REASON_NONE;
+    item->base.reason = REASON_NONE;
     item->doubt = REASON_NONE;
     if (!resolve(lane, &item, 1, err))
         return false;
-    if (item->reason == REASON_NONE && item->voided) {
-        item->reason = reason;
+    if (item->base.reason == REASON_NONE && item->voided) {
+        item->base.reason = reason;
         plain(lane, item, why);
     }
     item->voided = true;
     return true;
 }
 
-static void done(struct create_lane *lane, struct item *item, const struct decision *d, struct local_messages *list)
+static void done(struct lane *lane, struct item *item, const struct decision *d, struct local_messages *list)
 {
-    item->decided = true;
+    item->base.decided = true;
     metric_add(lane->metrics, METRIC_ORDERS_REJECTED, 1);
     if (d->forfeited > 0) {
         metric_add(lane->metrics, METRIC_STOCK_UNITS_FORFEITED, (uint64_t)d->forfeited);
@@ -181,7 +183,7 @@ static void done(struct create_lane *lane, struct item *item, const struct decis
         relay_offer(lane->shared->relay, list);
 }
 
-static bool decide_once(struct create_lane *lane, struct item *item, const struct decision *d, struct error *why)
+static bool decide_once(struct lane *lane, struct item *item, const struct decision *d, struct error *why)
 {
     struct local_messages list;
     bool ok;
@@ -216,16 +218,15 @@ static bool cannot_be_written(const struct error *why)
 }
 
 /* Heartbeats of a lane that is busy here; a lost consumer shows at the acknowledgement. */
-static void keep_alive(struct create_lane *lane)
+static void keep_alive(struct lane *lane)
 {
     struct error ignored;
 
-    lane_beat(lane);
     (void)!lane_pump(lane, &ignored);
 }
 
 /* true: decided, void, or turned into a plain dead letter since the tombstone itself cannot be written. */
-static bool decide_item(struct create_lane *lane, struct item *item, struct error *err)
+static bool decide_item(struct lane *lane, struct item *item, struct error *err)
 {
     for (int tries = 1;; tries++) {
         struct decision d;
@@ -236,7 +237,7 @@ static bool decide_item(struct create_lane *lane, struct item *item, struct erro
             return false;
         if (again) {
             item->reconsidered = true;
-            item->reason = REASON_NONE;
+            item->base.reason = REASON_NONE;
             return true;
         }
         error_clear(err);
@@ -249,7 +250,7 @@ static bool decide_item(struct create_lane *lane, struct item *item, struct erro
             return void_decision(lane, item, &why, err);
         }
         if (try_again(err, tries)) {
-            clock_sleep_ms(backoff_next(&lane->conflict));
+            clock_sleep_ms(backoff_next(&create_of(lane)->conflict));
         } else if (cannot_be_written(err)) {
             plain(lane, item, err);
             error_clear(err);
@@ -260,14 +261,12 @@ static bool decide_item(struct create_lane *lane, struct item *item, struct erro
     }
 }
 
-bool decide(struct create_lane *lane, struct error *err)
+bool decide(struct lane *lane, struct error *err)
 {
-    if (!lane->db)
-        return error_set(err, ERROR_DB_AWAY, "no database connection");
     for (size_t i = lane->batch.acked; i < lane->batch.count; i++) {
-        struct item *item = &lane->batch.items[i];
+        struct item *item = item_at(lane, i);
 
-        if (item_fate(lane, item) == FATE_DECIDE && !decide_item(lane, item, err))
+        if (lane_item_fate(lane, &item->base) == FATE_DECIDE && !decide_item(lane, item, err))
             return error_prefix(err, "deciding %s", item->order.order_no);
     }
     return true;

@@ -1,6 +1,6 @@
 /* A batch becomes rows. The way is optimistic: one transaction for all. What stands in its way is found by reading
  * (duplicates) or by halving (anything else), and an order is only blamed for what happened to it alone. */
-#include "lane.h"
+#include "create.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -19,28 +19,29 @@
 #define READ_FIRST_BATCHES 8
 
 /* All of them or none of them, in one round trip. */
-static bool insert_all(struct create_lane *lane, struct item **set, size_t count, struct error *err)
+static bool insert_all(struct lane *lane, struct item **set, size_t count, struct error *err)
 {
     const struct order **orders = arena_alloc(lane->arena, count * sizeof *orders);
     int64_t *timeouts = arena_alloc(lane->arena, count * sizeof *timeouts);
+    struct strbuf *sql = &create_of(lane)->sql;
 
     for (size_t i = 0; i < count; i++) {
         orders[i] = &set[i]->order;
         timeouts[i] = set[i]->pay_timeout_ms;
     }
-    strbuf_reset(&lane->sql);
-    order_store_add_create(&lane->sql, orders, timeouts, count);
+    strbuf_reset(sql);
+    order_store_add_create(sql, orders, timeouts, count);
     FAULT(CREATE_BEFORE_PERSIST);
     if (FAULT_FAILS(CREATE_BEFORE_COMMIT))
         return error_set(err, ERROR_DB_LOST, "fault point create.before_commit");
-    if (!db_run(lane->db, (struct slice){lane->sql.data, lane->sql.len}, err))
+    if (!db_run(lane->db, (struct slice){sql->data, sql->len}, err))
         return false;
     if (FAULT_FAILS(CREATE_AFTER_COMMIT))
         return error_set(err, ERROR_DB_LOST, "fault point create.after_commit");
     return true;
 }
 
-static void note_created(struct create_lane *lane, struct item **set, size_t count)
+static void note_created(struct lane *lane, struct item **set, size_t count)
 {
     int64_t now = clock_wall_ms();
 
@@ -61,7 +62,7 @@ static size_t keep_open(struct item **set, size_t count)
     size_t open = 0;
 
     for (size_t i = 0; i < count; i++) {
-        if (set[i]->reason == REASON_NONE)
+        if (set[i]->base.reason == REASON_NONE)
             set[open++] = set[i];
     }
     return open;
@@ -85,19 +86,19 @@ static enum step after(const struct error *why, size_t count, int conflicts, int
     }
 }
 
-static void wait_conflict(struct create_lane *lane, const struct error *why)
+static void wait_conflict(struct lane *lane, const struct error *why)
 {
     struct error ignored;
 
     metric_add(lane->metrics, METRIC_DB_CONFLICTS, 1);
     log_event(LOG_EVENT_BATCH_RETRIED, LOG_ERR(why));
     (void)!lane_pump(lane, &ignored); /* a lost consumer shows at the acknowledgement */
-    clock_sleep_ms(backoff_next(&lane->conflict));
+    clock_sleep_ms(backoff_next(&create_of(lane)->conflict));
 }
 
-static bool persist_set(struct create_lane *lane, struct item **set, size_t count, bool read_first, struct error *err);
+static bool persist_set(struct lane *lane, struct item **set, size_t count, bool read_first, struct error *err);
 
-static bool halve(struct create_lane *lane, struct item **set, size_t count, const struct error *why, struct error *err)
+static bool halve(struct lane *lane, struct item **set, size_t count, const struct error *why, struct error *err)
 {
     struct error ignored;
 
@@ -109,7 +110,7 @@ static bool halve(struct create_lane *lane, struct item **set, size_t count, con
 }
 
 /* After an error the transaction is gone or must go; after one that cost the connection, a new one must come. */
-static bool clean_up(struct create_lane *lane, const struct error *why, struct error *err)
+static bool clean_up(struct lane *lane, const struct error *why, struct error *err)
 {
     if (why->code == ERROR_DB_LOST)
         metric_add(lane->metrics, METRIC_COMMITS_UNKNOWN, 1);
@@ -123,7 +124,7 @@ static bool clean_up(struct create_lane *lane, const struct error *why, struct e
     return lane_mend(lane, err);
 }
 
-static bool persist_set(struct create_lane *lane, struct item **set, size_t count, bool read_first, struct error *err)
+static bool persist_set(struct lane *lane, struct item **set, size_t count, bool read_first, struct error *err)
 {
     int conflicts = 0, duplicates = 0;
 
@@ -138,7 +139,7 @@ static bool persist_set(struct create_lane *lane, struct item **set, size_t coun
             return true;
         if (insert_all(lane, set, count, &why)) {
             note_created(lane, set, count);
-            backoff_reset(&lane->conflict);
+            backoff_reset(&create_of(lane)->conflict);
             return true;
         }
         statement = db_failed_statement(lane->db);
@@ -153,7 +154,7 @@ static bool persist_set(struct create_lane *lane, struct item **set, size_t coun
         case STEP_READ:
             duplicates++;
             read_first = true;
-            lane->reading_first = READ_FIRST_BATCHES;
+            create_of(lane)->reading_first = READ_FIRST_BATCHES;
             break;
         case STEP_HALVE:
             return halve(lane, set, count, &why, err);
@@ -179,13 +180,13 @@ static bool persist_set(struct create_lane *lane, struct item **set, size_t coun
 /* The open items whose order number and buyer's mark no other of the set has, the earliest of each; twins wait for the
  * next pass, when the first of them stands in the table. Sorted by order number, so that lanes that meet the same
  * orders lock them in the same order. */
-static size_t pick(struct create_lane *lane, struct item **set)
+static size_t pick(struct lane *lane, struct item **set)
 {
     size_t count = 0, kept = 0;
 
     for (size_t i = 0; i < lane->batch.count; i++) {
-        if (lane->batch.items[i].reason == REASON_NONE)
-            set[count++] = &lane->batch.items[i];
+        if (item_at(lane, i)->base.reason == REASON_NONE)
+            set[count++] = item_at(lane, i);
     }
     qsort(set, count, sizeof *set, item_by_mark);
     for (size_t i = 0; i < count; i++) {
@@ -203,14 +204,14 @@ static size_t pick(struct create_lane *lane, struct item **set)
 }
 
 /* Items in doubt (and, after the first pass, all that are open) are decided by what stands in the table. */
-static bool resolve_open(struct create_lane *lane, struct item **set, bool doubtful_only, struct error *err)
+static bool resolve_open(struct lane *lane, struct item **set, bool doubtful_only, struct error *err)
 {
     size_t count = 0;
 
     for (size_t i = 0; i < lane->batch.count; i++) {
-        struct item *item = &lane->batch.items[i];
+        struct item *item = item_at(lane, i);
 
-        if (item->reason == REASON_NONE && (!doubtful_only || item->doubt != REASON_NONE))
+        if (item->base.reason == REASON_NONE && (!doubtful_only || item->doubt != REASON_NONE))
             set[count++] = item;
     }
     return resolve(lane, set, count, err);
@@ -218,30 +219,30 @@ static bool resolve_open(struct create_lane *lane, struct item **set, bool doubt
 
 /* A classic queue has no delivery limit: a message that comes again is tried alone, so that one which kills the process
  * takes no others with it. */
-static bool persist_redelivered(struct create_lane *lane, struct item **set, size_t count, struct error *err)
+static bool persist_redelivered(struct lane *lane, struct item **set, size_t count, struct error *err)
 {
     if (lane->conf->broker_queue_type != CONF_QUEUE_TYPE_CLASSIC)
         return true;
     for (size_t i = 0; i < count; i++) {
         struct item *alone = set[i];
 
-        if (alone->delivery.redelivered && !persist_set(lane, &alone, 1, true, err))
+        if (alone->base.delivery.redelivered && !persist_set(lane, &alone, 1, true, err))
             return false;
     }
     return true;
 }
 
 /* In a storm one message at a time asks whether it is over; another one each time, since the first may be at fault. */
-static bool probe(struct create_lane *lane, struct item **set, size_t count, struct error *err)
+static bool probe(struct lane *lane, struct item **set, size_t count, struct error *err)
 {
-    struct item *one = set[lane->probe++ % count];
+    struct item *one = set[create_of(lane)->probe++ % count];
 
     return persist_set(lane, &one, 1, true, err);
 }
 
-static bool persist_pass(struct create_lane *lane, struct item **set, size_t count, bool read_first, struct error *err)
+static bool persist_pass(struct lane *lane, struct item **set, size_t count, bool read_first, struct error *err)
 {
-    if (lane->storm && !probe(lane, set, count, err))
+    if (lane->storm.on && !probe(lane, set, count, err))
         return false;
     if (!persist_redelivered(lane, set, count, err))
         return false;
@@ -249,15 +250,14 @@ static bool persist_pass(struct create_lane *lane, struct item **set, size_t cou
     return count == 0 || persist_set(lane, set, count, read_first, err);
 }
 
-bool persist(struct create_lane *lane, struct error *err)
+bool persist(struct lane *lane, struct error *err)
 {
     struct item **set = arena_alloc(lane->arena, lane->batch.count * sizeof *set);
-    bool read_first = lane->reading_first > 0 || lane->held_since != 0;
+    struct create *own = create_of(lane);
+    bool read_first = own->reading_first > 0 || lane->held_since != 0;
 
-    if (!lane->db)
-        return error_set(err, ERROR_DB_AWAY, "no database connection");
-    if (lane->reading_first > 0)
-        lane->reading_first--;
+    if (own->reading_first > 0)
+        own->reading_first--;
     if (!check_items(lane, err) || !resolve_open(lane, set, true, err))
         return false;
     for (size_t count; (count = pick(lane, set)) > 0; read_first = false) {

@@ -1,4 +1,4 @@
-#include "lane.h"
+#include "create.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 
 static int by_tag(const struct item *a, const struct item *b)
 {
-    return (a->delivery.tag > b->delivery.tag) - (a->delivery.tag < b->delivery.tag);
+    return (a->base.delivery.tag > b->base.delivery.tag) - (a->base.delivery.tag < b->base.delivery.tag);
 }
 
 static int compare_order_no(const struct item *a, const struct item *b)
@@ -52,7 +52,7 @@ bool item_same_mark(const struct item *a, const struct item *b)
 }
 
 struct resolving {
-    struct create_lane *lane;
+    struct lane *lane;
     struct item **by_order_no, **by_mark;
     size_t count;
 };
@@ -88,13 +88,13 @@ static size_t first_mark(const struct resolving *r, const struct order *order)
     return low;
 }
 
-static void decide_same_number(struct create_lane *lane, struct item *item, const struct order_row *row)
+static void decide_same_number(struct lane *lane, struct item *item, const struct order_row *row)
 {
     if (order_same_content(&item->order, &row->order))
         item_decide(lane, item, REASON_DUPLICATE, "");
     else
         item_decide(lane, item, REASON_ORDER_CONFLICT,
-                    item_detail(lane,
+                    lane_detail(lane,
                                 "the stored order is of activity %" PRId64 ", user %" PRId64 ", SKU %" PRId64
                                 ", quantity %d, amount %" PRId64,
                                 row->order.activity_id, row->order.user_id, row->order.sku_id, row->order.quantity,
@@ -107,7 +107,7 @@ static void take_row(void *arg, const struct order_row *row)
 
     for (size_t i = first_order_no(r, row->order.order_no);
          i < r->count && strcmp(r->by_order_no[i]->order.order_no, row->order.order_no) == 0; i++) {
-        if (r->by_order_no[i]->reason == REASON_NONE)
+        if (r->by_order_no[i]->base.reason == REASON_NONE)
             decide_same_number(r->lane, r->by_order_no[i], row);
     }
     if (row->status != ORDER_PENDING && row->status != ORDER_PAID)
@@ -118,15 +118,15 @@ static void take_row(void *arg, const struct order_row *row)
 
         /* Its own row says "duplicate", and comes in this answer too: both queries of the UNION find it. Other doubts
          * (foreign bytes) go first: they move no stock. */
-        if (item->reason != REASON_NONE || item->doubt != REASON_NONE ||
+        if (item->base.reason != REASON_NONE || item->doubt != REASON_NONE ||
             strcmp(item->order.order_no, row->order.order_no) == 0)
             continue;
         item->doubt = REASON_BUYER_HAS_ORDER;
-        item->detail = item_detail(r->lane, "live order %s", row->order.order_no);
+        item->base.detail = lane_detail(r->lane, "live order %s", row->order.order_no);
     }
 }
 
-bool resolve(struct create_lane *lane, struct item **set, size_t count, struct error *err)
+bool resolve(struct lane *lane, struct item **set, size_t count, struct error *err)
 {
     size_t bytes = count * sizeof *set;
     struct resolving r = {lane, arena_alloc(lane->arena, bytes), arena_alloc(lane->arena, bytes), count};
@@ -144,8 +144,8 @@ bool resolve(struct create_lane *lane, struct item **set, size_t count, struct e
         return error_prefix(err, "reading existing orders");
     /* Only now: an order number's own row, wherever it stood in the answer, comes before its buyer's other order. */
     for (size_t i = 0; i < count; i++) {
-        if (set[i]->reason == REASON_NONE && set[i]->doubt != REASON_NONE)
-            item_decide(lane, set[i], set[i]->doubt, set[i]->detail);
+        if (set[i]->base.reason == REASON_NONE && set[i]->doubt != REASON_NONE)
+            item_decide(lane, set[i], set[i]->doubt, set[i]->base.detail);
     }
     return true;
 }

@@ -1,18 +1,18 @@
-#include "lane.h"
+#include "create.h"
 
 #include <inttypes.h>
 
 #include "orderd/log.h"
 #include "orderd/order_store.h"
 
-static enum verdict decided(struct create_lane *lane, struct item *item, enum reason reason, const char *detail)
+static enum verdict decided(struct lane *lane, struct item *item, enum reason reason, const char *detail)
 {
     item_decide(lane, item, reason, detail);
     return VERDICT_DECIDED;
 }
 
 /* The guard behind the stock UPDATE answered: no row, no more orders, or too little. */
-static enum verdict stock_refused(struct create_lane *lane, struct item *item, struct error *why)
+static enum verdict stock_refused(struct lane *lane, struct item *item, struct error *why)
 {
     int64_t id = item->order.activity_id;
     struct order_stock stock;
@@ -21,36 +21,36 @@ static enum verdict stock_refused(struct create_lane *lane, struct item *item, s
         return VERDICT_FAILED;
     if (!stock.exists)
         return decided(lane, item, REASON_ACTIVITY_UNKNOWN,
-                       item_detail(lane, "activity %" PRId64 " has no stock row", id));
+                       lane_detail(lane, "activity %" PRId64 " has no stock row", id));
     if (!stock.takes_orders)
         return decided(lane, item, REASON_ACTIVITY_SETTLED, "");
     if (stock.available < item->order.quantity)
         return decided(lane, item, REASON_STOCK_SHORT,
-                       item_detail(lane, "activity %" PRId64 " has %" PRId64 " of %" PRId64 " left, the order takes %d",
+                       lane_detail(lane, "activity %" PRId64 " has %" PRId64 " of %" PRId64 " left, the order takes %d",
                                    id, stock.available, stock.total, item->order.quantity));
     return VERDICT_AGAIN; /* it came back in between */
 }
 
 /* The database refused this row: its own fault, unless a storm is on. */
-static enum verdict refused(struct create_lane *lane, struct item *item, enum reason reason, struct error *why)
+static enum verdict refused(struct lane *lane, struct item *item, enum reason reason, struct error *why)
 {
-    bool before = lane->storm;
+    bool before = lane->storm.on;
 
-    if (!storm_note_refused(lane, item))
-        return decided(lane, item, reason, item_detail(lane, "%s", why->text));
+    if (!lane_storm_refused(lane, &item->base, item->order.order_no))
+        return decided(lane, item, reason, lane_detail(lane, "%s", why->text));
     if (!before)
         error_prefix(why, "many different messages in a row failed alike; no more are taken until one succeeds");
     return VERDICT_FAILED;
 }
 
-static enum verdict unknown(struct create_lane *lane, struct item *item, struct error *why)
+static enum verdict unknown(struct lane *lane, struct item *item, struct error *why)
 {
-    if (!lane->storm && ++item->unknown_tries < lane->conf->create_unknown_tries)
+    if (!lane->storm.on && ++item->unknown_tries < lane->conf->create_unknown_tries)
         return VERDICT_AGAIN;
     return refused(lane, item, REASON_ERROR_UNKNOWN, why);
 }
 
-enum verdict verdict_alone(struct create_lane *lane, struct item *item, unsigned statement, struct error *why)
+enum verdict verdict_alone(struct lane *lane, struct item *item, unsigned statement, struct error *why)
 {
     enum order_create_step step = order_store_step(statement, 1);
 

@@ -37,7 +37,7 @@ static void start_lanes(struct daemon *d, const struct conf *conf)
 {
     d->lane_count = (unsigned)conf->create_lanes;
     for (unsigned i = 0; i < d->lane_count; i++)
-        d->lanes[i] = create_lane_start(&d->shared, i);
+        d->lanes[i] = lane_start(&create_lane, &d->shared, i);
 }
 
 static void reload(struct daemon *d)
@@ -97,7 +97,7 @@ static void run_until_stop(struct daemon *d)
 static bool lanes_stopped(const struct daemon *d)
 {
     for (unsigned i = 0; i < d->lane_count; i++) {
-        if (create_lane_state(d->lanes[i]) != LANE_STOPPED)
+        if (lane_state_of(d->lanes[i]) != LANE_STOPPED)
             return false;
     }
     return true;
@@ -151,7 +151,7 @@ static void drain(struct daemon *d)
     stop_lanes(d);
     wait_stopped(d, lanes_stopped, deadline);
     for (unsigned i = 0; i < d->lane_count; i++)
-        create_lane_join(&d->lanes[i]);
+        lane_join(&d->lanes[i]);
     /* Only now: the lanes' last decisions are still handed over. */
     relay_ask_stop(d->shared.relay);
     wait_stopped(d, relay_stopped, deadline);

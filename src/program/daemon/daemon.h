@@ -14,7 +14,7 @@
 
 struct daemon {
     struct lane_shared shared;
-    struct create_lane *lanes[DAEMON_LANES_MAX];
+    struct lane *lanes[DAEMON_LANES_MAX];
     unsigned lane_count;
     struct conf
         *confs[DAEMON_CONFS_MAX]; /* every snapshot of this run: lanes may still read an old one; freed at the end */

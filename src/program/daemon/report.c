@@ -20,7 +20,7 @@ static bool lanes_alive(const struct daemon *d, int64_t now)
     const struct conf *conf = atomic_load_explicit(&d->shared.conf, memory_order_acquire);
 
     for (unsigned i = 0; i < d->lane_count; i++) {
-        if (create_lane_state(d->lanes[i]) != LANE_STOPPED && now - create_lane_beat(d->lanes[i]) > beat_limit_ms(conf))
+        if (lane_state_of(d->lanes[i]) != LANE_STOPPED && now - lane_beat_of(d->lanes[i]) > beat_limit_ms(conf))
             return false;
     }
     return relay_state(d->shared.relay) == LANE_STOPPED || now - relay_beat(d->shared.relay) < beat_limit_ms(conf);
@@ -57,7 +57,7 @@ static unsigned lanes_ready(const struct daemon *d)
     unsigned ready = 0;
 
     for (unsigned i = 0; i < d->lane_count; i++)
-        ready += lane_state_ready(create_lane_state(d->lanes[i]));
+        ready += lane_state_ready(lane_state_of(d->lanes[i]));
     return ready;
 }
 

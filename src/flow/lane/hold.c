@@ -1,11 +1,11 @@
-#include "lane.h"
+#include "engine.h"
 
 #include "orderd/clock.h"
 #include "orderd/log.h"
 
-void give_back(struct create_lane *lane)
+void lane_give_back(struct lane *lane)
 {
-    struct batch *batch = &lane->batch;
+    struct lane_batch *batch = &lane->batch;
     struct error err = {0};
 
     if (lane->consumer && broker_cancel(lane->consumer, &err)) {
@@ -16,7 +16,7 @@ void give_back(struct create_lane *lane)
         if (batch->count > batch->acked)
             metric_add(lane->metrics, METRIC_RETURNED_TO_BROKER, batch->count - batch->acked);
         for (size_t i = batch->acked; i < batch->count; i++) {
-            if (!broker_nack(lane->consumer, batch->items[i].delivery.tag, false, true, &err))
+            if (!broker_nack(lane->consumer, lane_item(lane, i)->delivery.tag, false, true, &err))
                 break;
         }
         while (broker_take(lane->consumer, &more, 1, 0, &got, &err) && got == 1) {
@@ -40,7 +40,7 @@ static bool operator_must_act(const struct error *why)
     return class_ != ERROR_CLASS_OUTAGE && class_ != ERROR_CLASS_TRANSIENT;
 }
 
-static void announce(struct create_lane *lane, const struct error *why)
+static void announce(struct lane *lane, const struct error *why)
 {
     bool pause = operator_must_act(why);
 
@@ -51,7 +51,7 @@ static void announce(struct create_lane *lane, const struct error *why)
 }
 
 /* false: the consumer is lost. */
-static bool wait_alive(struct create_lane *lane, int64_t wait_ms, struct error *err)
+static bool wait_alive(struct lane *lane, int64_t wait_ms, struct error *err)
 {
     int64_t until = clock_mono_ms() + wait_ms;
 
@@ -64,30 +64,30 @@ static bool wait_alive(struct create_lane *lane, int64_t wait_ms, struct error *
     return lane_pump(lane, err);
 }
 
-static bool lost(struct create_lane *lane, const struct error *why)
+static bool lost(struct lane *lane, const struct error *why)
 {
     metric_add(lane->metrics, METRIC_BROKER_OUTAGES, 1);
     log_event(LOG_EVENT_BROKER_DOWN, LOG_INT("messages", lane->batch.count - lane->batch.acked), LOG_ERR(why));
     lane_close_consumer(lane, false);
     batch_release(lane);
-    hold_over(lane);
+    lane_hold_over(lane);
     return false;
 }
 
-static bool returned(struct create_lane *lane, const struct error *why)
+static bool returned(struct lane *lane, const struct error *why)
 {
     log_event(LOG_EVENT_LANE_RETURNED, LOG_INT("messages", lane->batch.count - lane->batch.acked),
               LOG_INT("held_ms", clock_mono_ms() - lane->held_since), LOG_ERR(why));
-    give_back(lane);
-    hold_over(lane);
+    lane_give_back(lane);
+    lane_hold_over(lane);
     return false;
 }
 
 /* In a storm only a message that succeeds can end it, so more of them come in as the wait goes on. Never while
  * settling: what comes in then would not have been persisted. */
-static bool top_up(struct create_lane *lane, struct error *err)
+static bool top_up(struct lane *lane, struct error *err)
 {
-    if (!lane->storm || lane->settling)
+    if (!lane->storm.on || lane->settling)
         return true;
     if (!batch_take(lane, err))
         return false;
@@ -95,7 +95,7 @@ static bool top_up(struct create_lane *lane, struct error *err)
     return true;
 }
 
-bool hold(struct create_lane *lane, const struct error *why)
+bool lane_hold(struct lane *lane, const struct error *why)
 {
     struct error err = *why;
 
@@ -108,7 +108,7 @@ bool hold(struct create_lane *lane, const struct error *why)
         lane_close_db(lane);
     do {
         announce(lane, &err);
-        if (lane_stopping(lane) || clock_mono_ms() - lane->held_since > lane->conf->create_hold_max)
+        if (lane_stopping(lane) || clock_mono_ms() - lane->held_since > lane->settings.hold_max)
             return returned(lane, &err);
         if (!wait_alive(lane, backoff_next(&lane->holding), &err) || !top_up(lane, &err))
             return lost(lane, &err);
@@ -116,7 +116,7 @@ bool hold(struct create_lane *lane, const struct error *why)
     return true;
 }
 
-void hold_over(struct create_lane *lane)
+void lane_hold_over(struct lane *lane)
 {
     if (lane->held_since != 0 && lane->consumer)
         log_event(LOG_EVENT_LANE_RESUMED, LOG_INT("held_ms", clock_mono_ms() - lane->held_since));

@@ -5,7 +5,7 @@
  * them came back, and goes on with a window of one. Only the message at fault then runs into the limit and becomes a
  * dead letter; and where processes die for another reason, most of what is in hand is soon out of danger. Nothing is
  * ever handed back for this. */
-#include "lane.h"
+#include "engine.h"
 
 #include <stdint.h>
 #include <stdio.h>
@@ -20,18 +20,18 @@
  */
 #define SUSPECT_DELIVERIES 3
 
-bool suspicious(const struct create_lane *lane)
+bool lane_suspicious(const struct lane *lane)
 {
     for (size_t i = 0; i < lane->batch.count; i++) {
-        if (dead_letter_deliveries(&lane->batch.items[i].delivery) >= SUSPECT_DELIVERIES)
+        if (dead_letter_deliveries(&lane_item(lane, i)->delivery) >= SUSPECT_DELIVERIES)
             return true;
     }
     return false;
 }
 
-bool subscribe(struct create_lane *lane, bool careful, struct error *err)
+bool lane_subscribe(struct lane *lane, bool careful, struct error *err)
 {
-    unsigned prefetch = careful ? 1 : (unsigned)lane->conf->create_prefetch;
+    unsigned prefetch = careful ? 1 : (unsigned)lane->settings.prefetch;
     char tag[sizeof lane->worker + 16];
 
     /* Never the same tag twice on a channel: a quorum queue takes it for the same consumer come back, and hands out
@@ -40,10 +40,10 @@ bool subscribe(struct create_lane *lane, bool careful, struct error *err)
     snprintf(tag, sizeof tag, "%s #%u", lane->worker, ++lane->subscriptions);
     lane->careful = careful;
     return broker_cancel(lane->consumer, err) &&
-           broker_consume(lane->consumer, lane->conf->create_queue, prefetch, tag, err);
+           broker_consume(lane->consumer, lane->settings.queue, prefetch, tag, err);
 }
 
-void note_suspicion(struct create_lane *lane, bool suspect)
+void lane_note_suspicion(struct lane *lane, bool suspect)
 {
     if (suspect == lane->alarmed)
         return;
@@ -60,13 +60,24 @@ static size_t group_max(int64_t deliveries)
     return deliveries < SUSPECT_DELIVERIES + 8 ? (size_t)256 >> (deliveries - SUSPECT_DELIVERIES) : 1;
 }
 
+/* Deliveries of a batch, out of it. */
+struct aside {
+    unsigned char *items;
+    size_t size;
+};
+
+static struct lane_item *aside_item(const struct aside *aside, size_t index)
+{
+    return (struct lane_item *)(void *)(aside->items + index * aside->size);
+}
+
 /* The length of the first group; in order, since acknowledgements go up to a tag. */
-static size_t next_group(const struct item *items, size_t count)
+static size_t next_group(const struct aside *aside, size_t from, size_t end)
 {
     size_t most = SIZE_MAX, n = 0;
 
-    while (n < count) {
-        size_t max = group_max(dead_letter_deliveries(&items[n].delivery));
+    while (from + n < end) {
+        size_t max = group_max(dead_letter_deliveries(&aside_item(aside, from + n)->delivery));
 
         most = max < most ? max : most;
         if (n + 1 > most && n > 0)
@@ -77,39 +88,39 @@ static size_t next_group(const struct item *items, size_t count)
 }
 
 /* A group through all steps to its acknowledgement; nothing where the consumer is lost, and these with it. */
-static void work_group(struct create_lane *lane, struct item *items, size_t count)
+static void work_group(struct lane *lane, const struct aside *aside, size_t from, size_t count)
 {
-    struct batch *batch = &lane->batch;
+    struct lane_batch *batch = &lane->batch;
 
     if (!lane->consumer) {
         for (size_t i = 0; i < count; i++)
-            broker_delivery_release(&items[i].delivery);
+            broker_delivery_release(&aside_item(aside, from + i)->delivery);
         return;
     }
     batch_release(lane);
-    memcpy(batch->items, items, count * sizeof *items);
+    memcpy(batch->items, aside_item(aside, from), count * aside->size);
     batch->count = count;
     batch_decode(lane);
     lane_work(lane);
 }
 
 /* The batch, group by group. */
-static void work_groups(struct create_lane *lane)
+static void work_groups(struct lane *lane)
 {
     size_t count = lane->batch.count;
-    struct item *aside = check_malloc(count * sizeof *aside);
+    struct aside aside = {check_malloc(count * lane->kind->item_size), lane->kind->item_size};
 
-    memcpy(aside, lane->batch.items, count * sizeof *aside);
+    memcpy(aside.items, lane->batch.items, count * aside.size);
     lane->batch.count = 0; /* they are ours now: not to be released with the batch */
     for (size_t done = 0, n; done < count; done += n) {
-        n = next_group(aside + done, count - done);
-        work_group(lane, aside + done, n);
+        n = next_group(&aside, done, count);
+        work_group(lane, &aside, done, n);
     }
-    free(aside);
+    free(aside.items);
     batch_release(lane);
 }
 
-bool work_carefully(struct create_lane *lane, struct error *err)
+bool lane_work_carefully(struct lane *lane, struct error *err)
 {
     if (!broker_cancel(lane->consumer, err))
         return false;
@@ -118,5 +129,5 @@ bool work_carefully(struct create_lane *lane, struct error *err)
         if (lane->consumer && broker_inbox(lane->consumer) > 0 && !lane_stopping(lane) && !batch_take(lane, err))
             return false;
     }
-    return !lane->consumer || lane_stopping(lane) || subscribe(lane, true, err);
+    return !lane->consumer || lane_stopping(lane) || lane_subscribe(lane, true, err);
 }

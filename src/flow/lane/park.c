@@ -2,7 +2,7 @@
  * queue is missing, the connection is away. They wait aside, unacknowledged, and the sale goes on: consuming is what
  * ends a memory alarm. At most half the window may wait so, or the lane would be left without room to work; past that
  * it holds. */
-#include "lane.h"
+#include "engine.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -11,22 +11,22 @@
 #include "orderd/clock.h"
 #include "orderd/log.h"
 
-struct parked {
-    struct item item;
+struct lane_parked {
+    struct lane_item item;
     char *detail; /* the item's, out of the batch's arena */
 };
 
-static void let_go(struct parked *p)
+static void let_go(struct lane_parked *p)
 {
     broker_delivery_release(&p->item.delivery);
     free(p->item.outcome);
     free(p->detail);
 }
 
-void park_release(struct create_lane *lane)
+void park_release(struct lane *lane)
 {
     for (size_t i = 0; i < lane->parked_count; i++) {
-        if (item_outcome(&lane->parked[i].item) == BROKER_OUTCOME_PENDING)
+        if (settle_outcome(&lane->parked[i].item) == BROKER_OUTCOME_PENDING)
             lane_close_publisher(lane); /* it would still write there */
     }
     for (size_t i = 0; i < lane->parked_count; i++)
@@ -34,21 +34,21 @@ void park_release(struct create_lane *lane)
     lane->parked_count = 0;
 }
 
-void park_destroy(struct create_lane *lane)
+void park_destroy(struct lane *lane)
 {
     park_release(lane);
     free(lane->parked);
     lane->parked = NULL;
 }
 
-bool park_has_room(const struct create_lane *lane, size_t more)
+bool park_has_room(const struct lane *lane, size_t more)
 {
-    return lane->parked_count + more <= (size_t)lane->conf->create_prefetch / 2;
+    return lane->parked_count + more <= (size_t)lane->settings.prefetch / 2;
 }
 
-void park(struct create_lane *lane, struct item *item)
+void park(struct lane *lane, struct lane_item *item)
 {
-    struct parked *p;
+    struct lane_parked *p;
 
     lane->parked = check_realloc(lane->parked, (lane->parked_count + 1) * sizeof *lane->parked);
     p = &lane->parked[lane->parked_count++];
@@ -67,14 +67,14 @@ void park(struct create_lane *lane, struct item *item)
 }
 
 /* Those that are stored now are acknowledged, one by one, and gone. */
-static bool ack_stored(struct create_lane *lane, struct error *err)
+static bool ack_stored(struct lane *lane, struct error *err)
 {
     size_t kept = 0;
 
     for (size_t i = 0; i < lane->parked_count; i++) {
-        struct parked *p = &lane->parked[i];
+        struct lane_parked *p = &lane->parked[i];
 
-        if (item_outcome(&p->item) != BROKER_OUTCOME_CONFIRMED) {
+        if (settle_outcome(&p->item) != BROKER_OUTCOME_CONFIRMED) {
             lane->parked[kept++] = *p;
             continue;
         }
@@ -91,7 +91,7 @@ static bool ack_stored(struct create_lane *lane, struct error *err)
     return true;
 }
 
-static bool publish_parked(struct create_lane *lane, struct error *why)
+static bool publish_parked(struct lane *lane, struct error *why)
 {
     for (size_t i = 0; i < lane->parked_count; i++) {
         if (!settle_publish(lane, &lane->parked[i].item, why))
@@ -101,7 +101,7 @@ static bool publish_parked(struct create_lane *lane, struct error *why)
 }
 
 /* false: the consumer is lost. */
-bool park_retry(struct create_lane *lane, struct error *err)
+bool park_retry(struct lane *lane, struct error *err)
 {
     struct error why = {0};
 
@@ -115,7 +115,7 @@ bool park_retry(struct create_lane *lane, struct error *err)
     return ack_stored(lane, err);
 }
 
-bool park_too_long(const struct create_lane *lane)
+bool park_too_long(const struct lane *lane)
 {
-    return lane->parked_count > 0 && clock_mono_ms() - lane->parked_since > lane->conf->create_hold_max;
+    return lane->parked_count > 0 && clock_mono_ms() - lane->parked_since > lane->settings.hold_max;
 }

@@ -1,4 +1,4 @@
-#include "lane.h"
+#include "engine.h"
 
 #include "orderd/check.h"
 #include "orderd/clock.h"
@@ -8,36 +8,36 @@
 
 #define BLOCKED "the broker takes no publishes (memory or disk alarm)"
 
-enum fate item_fate(const struct create_lane *lane, const struct item *item)
+enum fate lane_item_fate(const struct lane *lane, const struct lane_item *item)
 {
-    enum fate fate = fate_of(item->reason, item->attempt, lane->conf->retry_delays.count);
+    enum fate fate = lane->kind->fate(item->reason, item->attempt, lane->conf->retry_delays.count);
 
     if (fate != FATE_DECIDE)
         return fate;
     return item->decided ? FATE_DONE : item->plain ? FATE_DEAD : FATE_DECIDE;
 }
 
-static bool needs_publish(const struct create_lane *lane, const struct item *item)
+static bool needs_publish(const struct lane *lane, const struct lane_item *item)
 {
-    enum fate fate = item_fate(lane, item);
+    enum fate fate = lane_item_fate(lane, item);
 
     CHECK(fate != FATE_OPEN && fate != FATE_DECIDE);
     return fate != FATE_DONE;
 }
 
-enum broker_outcome item_outcome(const struct item *item)
+enum broker_outcome settle_outcome(const struct lane_item *item)
 {
     return item->outcome ? *item->outcome : BROKER_OUTCOME_UNKNOWN;
 }
 
-static bool is_done(const struct create_lane *lane, const struct item *item)
+static bool is_done(const struct lane *lane, const struct lane_item *item)
 {
-    return item->parked || !needs_publish(lane, item) || item_outcome(item) == BROKER_OUTCOME_CONFIRMED;
+    return item->parked || !needs_publish(lane, item) || settle_outcome(item) == BROKER_OUTCOME_CONFIRMED;
 }
 
-void settle_count(struct create_lane *lane, const struct item *item)
+void settle_count(struct lane *lane, const struct lane_item *item)
 {
-    enum fate fate = item_fate(lane, item);
+    enum fate fate = lane_item_fate(lane, item);
 
     if (fate == FATE_RETRY)
         metric_add(lane->metrics, METRIC_ORDERS_RETRIED, 1);
@@ -48,54 +48,54 @@ void settle_count(struct create_lane *lane, const struct item *item)
 /* One acknowledgement for everything from batch->acked to end: the channel has one consumer and this lane takes in
  * order, so the tags up to there are exactly these items. Where messages are parked their tags are lower and must not
  * be covered. */
-static bool ack_to(struct create_lane *lane, size_t end, struct error *err)
+static bool ack_to(struct lane *lane, size_t end, struct error *err)
 {
-    const struct batch *batch = &lane->batch;
+    const struct lane_batch *batch = &lane->batch;
 
     if (lane->parked_count == 0)
-        return broker_ack(lane->consumer, batch->items[end - 1].delivery.tag, true, err);
+        return broker_ack(lane->consumer, lane_item(lane, end - 1)->delivery.tag, true, err);
     for (size_t i = batch->acked; i < end; i++) {
-        if (!batch->items[i].parked && !broker_ack(lane->consumer, batch->items[i].delivery.tag, false, err))
+        if (!lane_item(lane, i)->parked && !broker_ack(lane->consumer, lane_item(lane, i)->delivery.tag, false, err))
             return false;
     }
     return true;
 }
 
-static bool ack_prefix(struct create_lane *lane, struct error *err)
+static bool ack_prefix(struct lane *lane, struct error *err)
 {
-    struct batch *batch = &lane->batch;
+    struct lane_batch *batch = &lane->batch;
     size_t end = batch->acked;
 
-    while (end < batch->count && is_done(lane, &batch->items[end]))
+    while (end < batch->count && is_done(lane, lane_item(lane, end)))
         end++;
     if (end == batch->acked)
         return true;
-    FAULT(CREATE_BEFORE_ACK);
+    FAULT_AT(lane->kind->before_ack);
     if (!ack_to(lane, end, err))
         return false;
     for (; batch->acked < end; batch->acked++) {
-        if (!batch->items[batch->acked].parked)
-            settle_count(lane, &batch->items[batch->acked]);
+        if (!lane_item(lane, batch->acked)->parked)
+            settle_count(lane, lane_item(lane, batch->acked));
     }
-    FAULT(CREATE_AFTER_ACK);
+    FAULT_AT(lane->kind->after_ack);
     return true;
 }
 
-static bool publish(struct create_lane *lane, struct item *item, struct error *err)
+static bool publish(struct lane *lane, struct lane_item *item, struct error *err)
 {
     struct dead_letter letter = {
         .delivery = &item->delivery,
         .reason = item->reason,
         .detail = item->detail,
-        .stage = "create",
-        .origin = lane->conf->create_queue,
+        .stage = lane->kind->name,
+        .origin = lane->settings.queue,
         .worker = lane->worker,
         .attempt = item->attempt,
     };
 
     if (!item->outcome)
         item->outcome = check_malloc(sizeof *item->outcome);
-    if (item_fate(lane, item) == FATE_RETRY) {
+    if (lane_item_fate(lane, item) == FATE_RETRY) {
         FAULT(RETRY_BEFORE_PUBLISH);
         return retry_publish(lane->publisher, &letter, lane->conf->retry_delays.ms[item->attempt], item->outcome, err);
     }
@@ -103,11 +103,11 @@ static bool publish(struct create_lane *lane, struct item *item, struct error *e
     return dead_letter_publish(lane->publisher, &letter, item->outcome, err);
 }
 
-static bool check_outcome(const struct create_lane *lane, const struct item *item, struct error *err)
+static bool check_outcome(const struct lane *lane, const struct lane_item *item, struct error *err)
 {
-    const char *what = item_fate(lane, item) == FATE_RETRY ? "retry" : "dead letter";
+    const char *what = lane_item_fate(lane, item) == FATE_RETRY ? "retry" : "dead letter";
 
-    switch (item_outcome(item)) {
+    switch (settle_outcome(item)) {
     case BROKER_OUTCOME_CONFIRMED:
         return true;
     case BROKER_OUTCOME_RETURNED:
@@ -122,13 +122,13 @@ static bool check_outcome(const struct create_lane *lane, const struct item *ite
 
 /* A return names what it returns by its message id alone, and two messages may carry the same one (copies, or a
  * producer that gives none): never two of them unconfirmed, or the wrong one counts as stored. */
-static bool twin_is_pending(const struct create_lane *lane, size_t index)
+static bool twin_is_pending(const struct lane *lane, size_t index)
 {
-    const struct batch *batch = &lane->batch;
+    const struct lane_batch *batch = &lane->batch;
 
     for (size_t i = batch->acked; i < index; i++) {
-        if (item_outcome(&batch->items[i]) == BROKER_OUTCOME_PENDING && needs_publish(lane, &batch->items[i]) &&
-            slice_equal(batch->items[i].delivery.message_id, batch->items[index].delivery.message_id))
+        if (settle_outcome(lane_item(lane, i)) == BROKER_OUTCOME_PENDING && needs_publish(lane, lane_item(lane, i)) &&
+            slice_equal(lane_item(lane, i)->delivery.message_id, lane_item(lane, index)->delivery.message_id))
             return true;
     }
     return false;
@@ -137,7 +137,7 @@ static bool twin_is_pending(const struct create_lane *lane, size_t index)
 /* Waits until nothing is pending. Where an alarm comes up meanwhile it gives up at once, but keeps the connection: what
  * was handed over is stored when the alarm is over, and its outcome tells so; to publish it again would make two of it.
  */
-static bool await_confirms(struct create_lane *lane, struct error *err)
+static bool await_confirms(struct lane *lane, struct error *err)
 {
     int64_t until = clock_mono_ms() + lane->conf->broker_call_timeout;
 
@@ -156,7 +156,7 @@ static bool await_confirms(struct create_lane *lane, struct error *err)
     return true;
 }
 
-static bool can_publish(const struct create_lane *lane, struct error *err)
+static bool can_publish(const struct lane *lane, struct error *err)
 {
     if (!lane->publisher)
         return error_set(err, ERROR_BROKER_AWAY, "no connection to publish on");
@@ -165,7 +165,7 @@ static bool can_publish(const struct create_lane *lane, struct error *err)
     return true;
 }
 
-static bool begin_publish(struct create_lane *lane, struct item *item, struct error *err)
+static bool begin_publish(struct lane *lane, struct lane_item *item, struct error *err)
 {
     if (publish(lane, item, err))
         return true;
@@ -174,27 +174,27 @@ static bool begin_publish(struct create_lane *lane, struct item *item, struct er
 }
 
 /* Publishes what needs it and is not there yet; all of it in one window. */
-static bool publish_open(struct create_lane *lane, bool *any, struct error *err)
+static bool publish_open(struct lane *lane, bool *any, struct error *err)
 {
-    struct batch *batch = &lane->batch;
+    struct lane_batch *batch = &lane->batch;
 
     *any = false;
     for (size_t i = batch->acked; i < batch->count; i++) {
-        if (is_done(lane, &batch->items[i]))
+        if (is_done(lane, lane_item(lane, i)))
             continue;
         *any = true;
-        if (item_outcome(&batch->items[i]) == BROKER_OUTCOME_PENDING)
+        if (settle_outcome(lane_item(lane, i)) == BROKER_OUTCOME_PENDING)
             continue; /* handed over before an alarm */
         if (!can_publish(lane, err) || (twin_is_pending(lane, i) && !await_confirms(lane, err)) ||
-            !begin_publish(lane, &batch->items[i], err))
+            !begin_publish(lane, lane_item(lane, i), err))
             return false;
     }
     return true;
 }
 
-static bool publish_all(struct create_lane *lane, struct error *err)
+static bool publish_all(struct lane *lane, struct error *err)
 {
-    struct batch *batch = &lane->batch;
+    struct lane_batch *batch = &lane->batch;
     bool any;
 
     if (!publish_open(lane, &any, err))
@@ -206,42 +206,42 @@ static bool publish_all(struct create_lane *lane, struct error *err)
     FAULT(RETRY_AFTER_CONFIRM);
     FAULT(DEAD_AFTER_CONFIRM);
     for (size_t i = batch->acked; i < batch->count; i++) {
-        if (!is_done(lane, &batch->items[i]) && !check_outcome(lane, &batch->items[i], err))
+        if (!is_done(lane, lane_item(lane, i)) && !check_outcome(lane, lane_item(lane, i), err))
             return false;
     }
     return true;
 }
 
-bool settle_publish(struct create_lane *lane, struct item *item, struct error *err)
+bool settle_publish(struct lane *lane, struct lane_item *item, struct error *err)
 {
-    if (item_outcome(item) == BROKER_OUTCOME_CONFIRMED)
+    if (settle_outcome(item) == BROKER_OUTCOME_CONFIRMED)
         return true;
     if (!can_publish(lane, err))
         return false;
-    if (item_outcome(item) != BROKER_OUTCOME_PENDING && !begin_publish(lane, item, err))
+    if (settle_outcome(item) != BROKER_OUTCOME_PENDING && !begin_publish(lane, item, err))
         return false;
     return await_confirms(lane, err) && check_outcome(lane, item, err);
 }
 
 /* Puts aside what could not be published, where there is room. */
-static bool park_open(struct create_lane *lane, const struct error *why)
+static bool park_open(struct lane *lane, const struct error *why)
 {
-    struct batch *batch = &lane->batch;
+    struct lane_batch *batch = &lane->batch;
     size_t open = 0;
 
     for (size_t i = batch->acked; i < batch->count; i++)
-        open += !is_done(lane, &batch->items[i]);
+        open += !is_done(lane, lane_item(lane, i));
     if (!park_has_room(lane, open))
         return false;
     log_event(LOG_EVENT_LANE_PARKED, LOG_INT("messages", lane->parked_count + open), LOG_ERR(why));
     for (size_t i = batch->acked; i < batch->count; i++) {
-        if (!is_done(lane, &batch->items[i]))
-            park(lane, &batch->items[i]);
+        if (!is_done(lane, lane_item(lane, i)))
+            park(lane, lane_item(lane, i));
     }
     return true;
 }
 
-bool settle(struct create_lane *lane, struct error *err)
+bool lane_settle(struct lane *lane, struct error *err)
 {
     struct error why = {0};
 
