@@ -33,13 +33,6 @@ static void guard_run(void *data)
     }
 }
 
-static void start_lanes(struct daemon *d, const struct conf *conf)
-{
-    d->lane_count = (unsigned)conf->create_lanes;
-    for (unsigned i = 0; i < d->lane_count; i++)
-        d->lanes[i] = lane_start(&create_lane, &d->shared, i);
-}
-
 static void reload(struct daemon *d)
 {
     const struct conf *current = atomic_load_explicit(&d->shared.conf, memory_order_acquire);
@@ -94,23 +87,6 @@ static void run_until_stop(struct daemon *d)
     }
 }
 
-static bool lanes_stopped(const struct daemon *d)
-{
-    for (unsigned i = 0; i < d->lane_count; i++) {
-        if (lane_state_of(d->lanes[i]) != LANE_STOPPED)
-            return false;
-    }
-    return true;
-}
-
-static void stop_lanes(struct daemon *d)
-{
-    uint64_t one = 1;
-
-    atomic_store_explicit(&d->shared.stop, true, memory_order_release);
-    CHECK(write(d->shared.stop_fd, &one, sizeof one) == (ssize_t)sizeof one);
-}
-
 /* Nothing can be lost by it: what is not acknowledged goes back to the broker, what is committed is recognised when it
  * comes again. No destructor may block us now. */
 __attribute__((noreturn)) static void end_at_once(const char *why)
@@ -148,10 +124,9 @@ static void drain(struct daemon *d)
 
     notify_stopping();
     log_event(LOG_EVENT_STOPPING, LOG_INT("drain_timeout_ms", conf->daemon_drain_timeout));
-    stop_lanes(d);
+    lanes_ask_stop(d);
     wait_stopped(d, lanes_stopped, deadline);
-    for (unsigned i = 0; i < d->lane_count; i++)
-        lane_join(&d->lanes[i]);
+    lanes_join(d);
     /* Only now: the lanes' last decisions are still handed over. */
     relay_ask_stop(d->shared.relay);
     wait_stopped(d, relay_stopped, deadline);
@@ -179,7 +154,7 @@ static void serve(struct daemon *d, const struct conf *conf)
 
     thread_start(&guard.thread);
     d->shared.relay = relay_start(&d->shared);
-    start_lanes(d, conf);
+    lanes_start(d, conf);
     run_until_stop(d);
     drain(d);
     atomic_store_explicit(&guard.stop, true, memory_order_release);

@@ -5,16 +5,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "orderd/create_lane.h"
 #include "orderd/daemon.h"
+#include "orderd/lane.h"
 #include "orderd/metric.h"
 
-#define DAEMON_LANES_MAX 64
 #define DAEMON_CONFS_MAX 1024
 
 struct daemon {
     struct lane_shared shared;
-    struct lane *lanes[DAEMON_LANES_MAX];
+    struct lane **lanes; /* of all kinds, in the order of their table; empty before the start and after the stop */
     unsigned lane_count;
     struct conf
         *confs[DAEMON_CONFS_MAX]; /* every snapshot of this run: lanes may still read an old one; freed at the end */
@@ -28,6 +27,15 @@ struct daemon {
 /* ---- preflight.c: before the lanes ---- */
 /* Schema and topology. Waits while a server is away; answers OK, CONFIG, or TEMPORARY when told to stop meanwhile. */
 enum exitcode preflight(struct daemon *d, const struct conf *conf);
+
+/* ---- lanes.c: the consuming lanes of all kinds ---- */
+void lanes_start(struct daemon *d, const struct conf *conf);
+unsigned lanes_ready(const struct daemon *d); /* how many can do their job now */
+/* Whether each has gone round its loop within limit_ms, or has ended. */
+bool lanes_alive(const struct daemon *d, int64_t now, int64_t limit_ms);
+void lanes_ask_stop(struct daemon *d);
+bool lanes_stopped(const struct daemon *d);
+void lanes_join(struct daemon *d);
 
 /* ---- report.c: once a second ---- */
 void report_second(struct daemon *d, bool draining);

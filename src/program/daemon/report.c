@@ -15,15 +15,12 @@ static int64_t beat_limit_ms(const struct conf *conf)
     return 2 * (conf->mysql_read_timeout + conf->broker_call_timeout) + 10000;
 }
 
-static bool lanes_alive(const struct daemon *d, int64_t now)
+static bool alive(const struct daemon *d, int64_t now)
 {
-    const struct conf *conf = atomic_load_explicit(&d->shared.conf, memory_order_acquire);
+    int64_t limit = beat_limit_ms(atomic_load_explicit(&d->shared.conf, memory_order_acquire));
 
-    for (unsigned i = 0; i < d->lane_count; i++) {
-        if (lane_state_of(d->lanes[i]) != LANE_STOPPED && now - lane_beat_of(d->lanes[i]) > beat_limit_ms(conf))
-            return false;
-    }
-    return relay_state(d->shared.relay) == LANE_STOPPED || now - relay_beat(d->shared.relay) < beat_limit_ms(conf);
+    return lanes_alive(d, now, limit) &&
+           (relay_state(d->shared.relay) == LANE_STOPPED || now - relay_beat(d->shared.relay) < limit);
 }
 
 static uint64_t delta(const struct metric_sum *now, const struct daemon *d, enum metric metric)
@@ -52,15 +49,6 @@ static void log_rate(const struct daemon *d, const struct metric_sum *now, int64
               LOG_INT("returned", delta(now, d, METRIC_RETURNED_TO_BROKER)), LOG_INT("elapsed_ms", elapsed_ms));
 }
 
-static unsigned lanes_ready(const struct daemon *d)
-{
-    unsigned ready = 0;
-
-    for (unsigned i = 0; i < d->lane_count; i++)
-        ready += lane_state_ready(lane_state_of(d->lanes[i]));
-    return ready;
-}
-
 /* READY=1 once, when all lanes consume for the first time; after that, readiness is a line in the log and the status.
  */
 static void note_readiness(struct daemon *d, unsigned ready)
@@ -86,7 +74,7 @@ static void tell_manager(struct daemon *d, const struct metric_sum *now, unsigne
                   draining ? "draining" : "running", ready, d->lane_count, delta(now, d, METRIC_ORDERS_CREATED),
                   now->counters[METRIC_ORDERS_CREATED], now->counters[METRIC_ORDERS_DUPLICATE],
                   now->counters[METRIC_ORDERS_DEAD_LETTERED], relay_oldest_ms(d->shared.relay));
-    if (interval > 0 && at - d->watchdog_at >= interval && lanes_alive(d, at)) {
+    if (interval > 0 && at - d->watchdog_at >= interval && alive(d, at)) {
         d->watchdog_at = at;
         notify_watchdog();
     }

@@ -1,0 +1,71 @@
+/* The consuming lanes of this process: every kind is a row, and from there on a lane is a lane. */
+#include "daemon.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "orderd/check.h"
+#include "orderd/create_lane.h"
+
+static const struct lane_kind *const kinds[] = {
+    &create_lane,
+};
+
+#define KINDS (sizeof kinds / sizeof *kinds)
+
+void lanes_start(struct daemon *d, const struct conf *conf)
+{
+    unsigned most = 0;
+
+    for (size_t k = 0; k < KINDS; k++)
+        most += lane_wanted(kinds[k], conf);
+    d->lanes = check_calloc(most, sizeof *d->lanes);
+    for (size_t k = 0; k < KINDS; k++) {
+        for (unsigned i = 0; i < lane_wanted(kinds[k], conf); i++)
+            d->lanes[d->lane_count++] = lane_start(kinds[k], &d->shared, i);
+    }
+}
+
+unsigned lanes_ready(const struct daemon *d)
+{
+    unsigned ready = 0;
+
+    for (unsigned i = 0; i < d->lane_count; i++)
+        ready += lane_state_ready(lane_state_of(d->lanes[i]));
+    return ready;
+}
+
+bool lanes_alive(const struct daemon *d, int64_t now, int64_t limit_ms)
+{
+    for (unsigned i = 0; i < d->lane_count; i++) {
+        if (lane_state_of(d->lanes[i]) != LANE_STOPPED && now - lane_beat_of(d->lanes[i]) > limit_ms)
+            return false;
+    }
+    return true;
+}
+
+void lanes_ask_stop(struct daemon *d)
+{
+    uint64_t one = 1;
+
+    atomic_store_explicit(&d->shared.stop, true, memory_order_release);
+    CHECK(write(d->shared.stop_fd, &one, sizeof one) == (ssize_t)sizeof one);
+}
+
+bool lanes_stopped(const struct daemon *d)
+{
+    for (unsigned i = 0; i < d->lane_count; i++) {
+        if (lane_state_of(d->lanes[i]) != LANE_STOPPED)
+            return false;
+    }
+    return true;
+}
+
+void lanes_join(struct daemon *d)
+{
+    while (d->lane_count > 0)
+        lane_join(&d->lanes[--d->lane_count]);
+    free(d->lanes);
+    d->lanes = NULL;
+}
