@@ -69,7 +69,8 @@ struct broker_delivery {
     struct slice message_id, correlation_id, content_type;
     struct slice exchange, routing_key;
     int64_t timestamp_s;            /* 0 where absent */
-    struct broker_message *message; /* owned; independent of the connection; one thread at a time */
+    struct broker_message *message; /* owned; independent of the connection; one thread at a time. NULL: made by hand,
+                                       without headers */
 };
 
 /* Subscribes, with prefetch as per-consumer limit. consumer_tag is copied. A queue that is missing or differently

@@ -66,6 +66,7 @@
 #include "orderd/backoff.h"
 #include "orderd/broker.h"
 #include "orderd/db.h"
+#include "orderd/dead_letter.h"
 #include "orderd/fault.h"
 #include "orderd/lane.h"
 #include "orderd/metric.h"
@@ -214,6 +215,9 @@ void lane_decide(struct lane *lane, struct lane_item *item, enum reason reason, 
 const char *lane_detail(struct lane *lane, const char *fmt, ...) ORDERD_PRINTF(2, 3);
 
 enum fate lane_item_fate(const struct lane *lane, const struct lane_item *item);
+
+/* What is told of the item in its retry or dead letter; points into the lane and the item. */
+struct dead_letter lane_letter(const struct lane *lane, const struct lane_item *item);
 
 /* Whether any item of the batch has no reason yet. */
 bool lane_open_items(const struct lane *lane);

@@ -175,8 +175,11 @@ void broker_delivery_release(struct broker_delivery *d)
 
 static const struct headers *headers_of(const struct broker_delivery *d)
 {
+    static const struct headers none;
     struct broker_message *m = d->message;
 
+    if (!m)
+        return &none;
     if (!m->has_headers) {
         m->headers = headers_read(m->header_table);
         m->has_headers = true;

@@ -1,19 +1,12 @@
-/* The terminal decision: one transaction that leaves a tombstone, the return of the stock, the dead letter and the
- * event; or nothing. Whoever's tombstone comes first has decided; a late copy finds it and is acknowledged. So no crash
- * can dead-letter without giving back, give back twice, or let a late copy become an order. */
+/* The terminal decisions of a batch, each by a transaction of its own (order_rejection.h). A late copy finds the
+ * tombstone and is acknowledged. */
 #include "create.h"
 
-#include <inttypes.h>
-#include <stdio.h>
-
 #include "orderd/clock.h"
-#include "orderd/dead_letter.h"
-#include "orderd/fault.h"
 #include "orderd/log.h"
-#include "orderd/order_event.h"
+#include "orderd/order_rejection.h"
 #include "orderd/order_store.h"
 #include "orderd/relay.h"
-#include "orderd/stock_effect.h"
 
 #define CONFLICTS_MAX 10
 #define UNKNOWN_MAX   3
@@ -40,114 +33,16 @@ static bool divide(struct lane *lane, struct item *item, struct decision *d, boo
         *again = !item->reconsidered;
         return true;
     }
-    d->returned = stock.available > 0 ? (int32_t)stock.available : 0;
-    if (d->returned > item->order.quantity)
-        d->returned = item->order.quantity;
+    if (stock.available < item->order.quantity)
+        d->returned = stock.available > 0 ? (int32_t)stock.available : 0;
     d->forfeited = item->order.quantity - d->returned;
     return true;
-}
-
-static const char *owner(const struct lane *lane)
-{
-    return lane->shared->relay ? relay_owner(lane->shared->relay) : "";
-}
-
-static void add_message(struct lane *lane, struct local_messages *list, const char *prefix, const char *topic,
-                        const struct item *item, const struct strbuf *payload, const struct strbuf *headers)
-{
-    char key[LOCAL_MESSAGE_KEY_MAX + 1];
-    int len = snprintf(key, sizeof key, "%s:%s", prefix, item->order.order_no);
-
-    local_messages_add(list, (struct slice){key, (size_t)len}, topic, (struct slice){payload->data, payload->len},
-                       headers ? (struct slice){headers->data, headers->len} : slice_of(""), owner(lane));
-}
-
-static void add_return(struct lane *lane, struct local_messages *list, const struct item *item,
-                       const struct decision *d)
-{
-    struct strbuf payload = STRBUF_INIT;
-    struct stock_giveback giveback = {
-        .activity = item->order.activity_id,
-        .shard = item->order.shard,
-        .order_no = slice_of(item->order.order_no),
-        .units_back = d->returned,
-        .units_forfeited = d->forfeited,
-        .epoch = item->order.epoch,
-        .free_mark = true, /* it never was live; the script frees it only where it is this order's own */
-        .reservations = d->reservations,
-    };
-
-    stock_effect_encode(&giveback, 1, &payload);
-    add_message(lane, list, "stock.return", "stock.return", item, &payload, NULL);
-    strbuf_release(&payload);
-}
-
-static struct dead_letter letter_of(const struct lane *lane, const struct item *item)
-{
-    return (struct dead_letter){
-        .delivery = &item->base.delivery,
-        .reason = item->base.reason,
-        .detail = item->base.detail,
-        .stage = "create",
-        .origin = lane->conf->create_queue,
-        .worker = lane->worker,
-        .attempt = item->base.attempt,
-    };
-}
-
-static void add_dead(struct lane *lane, struct local_messages *list, const struct item *item)
-{
-    struct dead_letter letter = letter_of(lane, item);
-    struct strbuf headers = STRBUF_INIT, body = STRBUF_INIT;
-
-    dead_letter_headers(&letter, &headers);
-    strbuf_add_slice(&body, item->base.delivery.body);
-    add_message(lane, list, "order.dead", "order.dead", item, &body, &headers);
-    strbuf_release(&headers);
-    strbuf_release(&body);
-}
-
-static void add_event(struct lane *lane, struct local_messages *list, const struct item *item)
-{
-    struct order_event_entry entry = {.order = &item->order, .reason = item->base.reason};
-
-    order_event_add(list, ORDER_EVENT_REJECTED, &entry, 1, clock_wall_ms(), owner(lane));
-}
-
-static void compose(struct lane *lane, const struct item *item, const struct decision *d, struct local_messages *list)
-{
-    int64_t lease_ms = lane->shared->relay ? lane->conf->relay_lease : 0;
-    struct strbuf *sql = &create_of(lane)->sql;
-
-    add_return(lane, list, item, d);
-    if (item->base.reason != REASON_BUYER_HAS_ORDER)
-        add_dead(lane, list, item);
-    add_event(lane, list, item);
-    strbuf_reset(sql);
-    strbuf_add_str(sql, "BEGIN;");
-    order_store_add_tombstone(sql, &item->order, item->base.reason, d->returned, d->forfeited);
-    strbuf_add_char(sql, ';');
-    local_message_add_insert(lane->db, sql, list, lease_ms);
-    strbuf_add_str(sql, ";COMMIT");
 }
 
 static void plain(struct lane *lane, struct item *item, const struct error *why)
 {
     item->base.plain = true;
     item->base.detail = lane_detail(lane, "%s; and its tombstone cannot be written: %s", item->base.detail, why->text);
-}
-
-static bool commit(struct lane *lane, struct error *why)
-{
-    const struct strbuf *sql = &create_of(lane)->sql;
-
-    if (FAULT_FAILS(DECIDE_BEFORE_COMMIT))
-        return error_set(why, ERROR_DB_LOST, "fault point decide.before_commit");
-    if (!db_run(lane->db, (struct slice){sql->data, sql->len}, why))
-        return false;
-    if (FAULT_FAILS(DECIDE_AFTER_COMMIT))
-        return error_set(why, ERROR_DB_LOST, "fault point decide.after_commit");
-    return true;
 }
 
 /* A key exists already. Mostly the row does: somebody, perhaps this lane before an answer was lost, has decided. Where
@@ -185,17 +80,23 @@ static void done(struct lane *lane, struct item *item, const struct decision *d,
 
 static bool decide_once(struct lane *lane, struct item *item, const struct decision *d, struct error *why)
 {
-    struct local_messages list;
+    struct relay *relay = lane->shared->relay;
+    struct order_rejection rejection = {
+        .order = &item->order,
+        .units_back = d->returned,
+        .units_forfeited = d->forfeited,
+        .reservations = d->reservations,
+        .letter = lane_letter(lane, &item->base),
+    };
+    struct local_messages committed;
     bool ok;
 
-    local_messages_init(&list);
-    compose(lane, item, d, &list);
-    ok = commit(lane, why);
+    local_messages_init(&committed);
+    ok = order_rejection_run(lane->db, &rejection, relay ? relay_owner(relay) : "", relay ? lane->conf->relay_lease : 0,
+                             &committed, why);
     if (ok)
-        done(lane, item, d, &list);
-    else if (db_usable(lane->db))
-        db_rollback(lane->db);
-    local_messages_free(&list);
+        done(lane, item, d, &committed);
+    local_messages_free(&committed);
     return ok;
 }
 

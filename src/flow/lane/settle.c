@@ -81,9 +81,9 @@ static bool ack_prefix(struct lane *lane, struct error *err)
     return true;
 }
 
-static bool publish(struct lane *lane, struct lane_item *item, struct error *err)
+struct dead_letter lane_letter(const struct lane *lane, const struct lane_item *item)
 {
-    struct dead_letter letter = {
+    return (struct dead_letter){
         .delivery = &item->delivery,
         .reason = item->reason,
         .detail = item->detail,
@@ -92,6 +92,11 @@ static bool publish(struct lane *lane, struct lane_item *item, struct error *err
         .worker = lane->worker,
         .attempt = item->attempt,
     };
+}
+
+static bool publish(struct lane *lane, struct lane_item *item, struct error *err)
+{
+    struct dead_letter letter = lane_letter(lane, item);
 
     if (!item->outcome)
         item->outcome = check_malloc(sizeof *item->outcome);
