@@ -52,7 +52,7 @@ void testing_admin(const char *fmt, ...)
 
 void testing_sql(const char *fmt, ...)
 {
-    char sql[4000];
+    char sql[65536];
     struct error err = {0};
     va_list ap;
 

@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "orderd/clock.h"
+#include "orderd/metric.h"
 #include "orderd/stock_effect.h"
 
 #define CAP 100
@@ -21,21 +22,54 @@ static void setup(const char *relay)
     testing_shard_create(&shard, redis, CAP, 100);
 }
 
-static void write_row(const char *key, const struct stock_giveback *giveback)
+static void write_list(const char *key, const struct stock_giveback *list, size_t count)
 {
     struct strbuf payload = STRBUF_INIT;
 
-    stock_effect_encode(giveback, 1, &payload);
+    stock_effect_encode(list, count, &payload);
     testing_sql("INSERT INTO local_message(message_key,topic,payload) VALUES('stock.return:%s','stock.return','%s')",
+                key, payload.data);
+    strbuf_release(&payload);
+}
+
+static void write_row(const char *key, const struct stock_giveback *giveback)
+{
+    write_list(key, giveback, 1);
+}
+
+static void write_paid(const char *key, int shard_no, const char *const *order_nos, size_t count)
+{
+    struct strbuf payload = STRBUF_INIT;
+    struct stock_paid list[8];
+
+    for (size_t i = 0; i < count; i++)
+        list[i] = (struct stock_paid){shard.plan.activity, shard_no, slice_of(order_nos[i])};
+    stock_effect_encode_paid(list, count, &payload);
+    testing_sql("INSERT INTO local_message(message_key,topic,payload) VALUES('stock.settle:%s','stock.settle','%s')",
                 key, payload.data);
     strbuf_release(&payload);
 }
 
 static void assert_row(const char *key, const char *condition)
 {
-    ck_assert_msg(testing_number("SELECT COUNT(*) FROM local_message WHERE message_key='stock.return:%s' AND %s", key,
+    ck_assert_msg(testing_number("SELECT COUNT(*) FROM local_message WHERE message_key LIKE 'stock.%%:%s' AND %s", key,
                                  condition) == 1,
                   "row %s is not as expected: %s", key, condition);
+}
+
+static void wait_tried(int rows)
+{
+    testing_wait(testing_number("SELECT COUNT(*) FROM local_message WHERE lease_owner IS NULL AND (state<>'pending' OR "
+                                "last_error IS NOT NULL)") == rows,
+                 5000, "all were tried");
+}
+
+static int64_t counted(enum metric metric)
+{
+    struct metric_sum sum;
+
+    metric_read(&sum);
+    return (int64_t)sum.counters[metric];
 }
 
 static void give_activity(const char *state)
@@ -82,9 +116,7 @@ START_TEST(every_answer)
     g.shard = shard.plan.shard + 1;
     write_row("no_shard", &g);
     testing_relay_start(1);
-    testing_wait(testing_number("SELECT COUNT(*) FROM local_message WHERE lease_owner IS NULL AND (state<>'pending' OR "
-                                "last_error IS NOT NULL)") == 8,
-                 5000, "all were tried");
+    wait_tried(8);
     for (const char *const *key = (const char *const[]){"given", "already", "refused", "old_epoch", "cut", NULL}; *key;
          key++)
         assert_row(*key, "state='sent' AND attempts=1");
@@ -125,6 +157,156 @@ START_TEST(missing_shard)
                      1,
                  5000, "it waits");
     assert_row("damaged", "state='pending' AND attempts=0");
+    testing_relay_stop();
+}
+END_TEST
+
+/* ---- rows of many orders ---- */
+
+/* Takes 2 units for each of the orders and lists how they go back. */
+static void take_list(const char *prefix, struct stock_giveback *list, char (*names)[24], int count)
+{
+    for (int i = 0; i < count; i++) {
+        snprintf(names[i], sizeof names[i], "%s%d", prefix, i);
+        testing_take(&shard, names[i], 1000 + i, 2);
+        list[i] = giveback_of(names[i]);
+    }
+}
+
+/* All go back at once, those that did before and those that never were do not count. */
+START_TEST(list_goes_back_once)
+{
+    struct stock_giveback list[40];
+    char names[40][24];
+    int64_t before = counted(METRIC_STOCK_UNITS_RETURNED);
+
+    setup("poll_interval = \"50ms\";");
+    take_list("L", list, names, 38);
+    list[38] = giveback_of("nobody");
+    list[39] = list[0];
+    testing_give(&shard, "L5", 2);
+    write_list("list", list, 40);
+    write_list("again", list, 40);
+    testing_relay_start(1);
+    testing_wait_relayed(5000);
+    testing_relay_stop();
+    assert_row("list", "state='sent' AND attempts=1");
+    assert_row("again", "state='sent' AND attempts=1");
+    ck_assert_int_eq(testing_shard_audit(&shard).left, CAP);
+    ck_assert_int_eq(testing_shard_audit(&shard).held, 0);
+    testing_shard_hash(&shard, STOCK_KEY_GONE, "nobody", "refused");
+    ck_assert_int_eq(counted(METRIC_STOCK_UNITS_RETURNED) - before, 37 * 2);
+}
+END_TEST
+
+/* One of them cannot go: it makes its row wait, the others are through, and nothing moves twice when it goes. */
+START_TEST(list_waits_for_one)
+{
+    struct stock_giveback list[10];
+    char names[10][24];
+    struct testing_shard other;
+    struct stock_preheated preheated;
+    struct error err;
+    int64_t before = counted(METRIC_STOCK_UNITS_RETURNED);
+
+    setup("poll_interval = \"50ms\";");
+    give_activity("ended");
+    take_list("W", list, names, 10);
+    list[4].shard = shard.plan.shard + 1;
+    list[7].epoch = 0; /* refused: but it must not set the row aside while another of it waits */
+    write_list("list", list, 10);
+    testing_relay_start(1);
+    wait_tried(1);
+    assert_row("list", "state='pending' AND attempts=0 AND last_error LIKE 'order W4: no such shard%' AND "
+                       "due_at>NOW(6)+INTERVAL 20 SECOND");
+    ck_assert_int_eq(testing_shard_audit(&shard).left, CAP - 4);
+    other = shard;
+    other.plan.shard++;
+    stock_keys_of(&other.keys, other.plan.activity, other.plan.shard);
+    ck_assert_ok(stock_preheat(redis, &other.plan, &preheated, &err), &err);
+    testing_take(&other, "W4", 1, 3);
+    testing_sql("UPDATE local_message SET due_at=NOW(6)");
+    testing_wait_relayed(5000);
+    assert_row("list",
+               "state='quarantined' AND last_error='order W7: an argument is out of its range; nothing changed: "
+               "epoch'");
+    ck_assert_int_eq(testing_shard_audit(&shard).left, CAP - 4); /* W4's in this shard, and W7's */
+    ck_assert_int_eq(testing_shard_audit(&other).left, CAP);
+    ck_assert_int_eq(counted(METRIC_STOCK_UNITS_RETURNED) - before, 8 * 2 + 3);
+    testing_relay_stop();
+}
+END_TEST
+
+/* More rows and orders than go together in one round trip. */
+START_TEST(many_lists)
+{
+    enum { ROWS = 12, EACH = 90 };
+    static char names[ROWS * EACH][24];
+    struct stock_giveback list[EACH];
+
+    testing_relay_setup("poll_interval = \"50ms\";");
+    redis = testing_redis_shared();
+    testing_shard_create(&shard, redis, 2 * ROWS * EACH, 100);
+    for (int r = 0; r < ROWS; r++) {
+        char key[24];
+
+        for (int i = 0; i < EACH; i++) {
+            char *name = names[r * EACH + i];
+
+            snprintf(name, sizeof names[0], "M%d_%d", r, i);
+            testing_take(&shard, name, 1 + r * EACH + i, 2);
+            list[i] = giveback_of(name);
+        }
+        snprintf(key, sizeof key, "M%d", r);
+        write_list(key, list, EACH);
+    }
+    ck_assert_int_eq(testing_shard_audit(&shard).left, 0);
+    testing_relay_start(1);
+    testing_wait_relayed(10000);
+    testing_relay_stop();
+    ck_assert_int_eq(testing_rows_in("stock.return", "sent"), ROWS);
+    ck_assert_int_eq(testing_shard_audit(&shard).left, 2 * ROWS * EACH);
+}
+END_TEST
+
+/* ---- what is paid ---- */
+
+START_TEST(every_answer_of_settle)
+{
+    int64_t sold = counted(METRIC_STOCK_UNITS_SOLD), gone = counted(METRIC_STOCK_PAID_GONE);
+
+    setup("poll_interval = \"50ms\";");
+    give_activity("running");
+    testing_take(&shard, "S1", 1, 2);
+    testing_take(&shard, "S2", 2, 3);
+    testing_take(&shard, "S3", 3, 4);
+    testing_take(&shard, "S4", 4, 5);
+    testing_settle(&shard, "S2");
+    testing_give(&shard, "S3", 4);
+    write_paid("mixed", shard.plan.shard, (const char *const[]){"S1", "S2", "nobody", "S3"}, 4);
+    write_paid("one", shard.plan.shard, (const char *const[]){"S4"}, 1);
+    write_paid("one_again", shard.plan.shard, (const char *const[]){"S4"}, 1);
+    write_paid("no_shard", shard.plan.shard + 1, (const char *const[]){"S5", "S6"}, 2);
+    testing_sql("INSERT INTO local_message(message_key,topic,payload) VALUES('stock.settle:junk','stock.settle','{}')");
+    testing_relay_start(1);
+    wait_tried(5);
+    for (const char *const *key = (const char *const[]){"mixed", "one", "one_again", NULL}; *key; key++)
+        assert_row(*key, "state='sent' AND attempts=1");
+    assert_row("junk", "state='quarantined' AND last_error='the payload is not a stock.settle of ours'");
+    assert_row("no_shard", "state='pending' AND attempts=0 AND last_error LIKE 'order S5: no such shard%' AND "
+                           "due_at>NOW(6)+INTERVAL 20 SECOND");
+    ck_assert_int_eq(testing_shard_audit(&shard).sold, 2 + 3 + 5);
+    ck_assert_int_eq(testing_shard_audit(&shard).held, 0);
+    ck_assert_int_eq(testing_shard_audit(&shard).left, CAP - 10);
+    testing_shard_hash(&shard, STOCK_KEY_GONE, "S1", "sold");
+    testing_shard_hash(&shard, STOCK_KEY_GONE, "S3", "returned");
+    testing_shard_hash(&shard, STOCK_KEY_GONE, "nobody", NULL);
+    ck_assert_int_eq(counted(METRIC_STOCK_UNITS_SOLD) - sold, 2 + 5);
+    ck_assert_int_eq(counted(METRIC_STOCK_PAID_GONE) - gone, 1);
+    testing_sql("UPDATE activity SET state='settled' WHERE id=%" PRId64, shard.plan.activity);
+    testing_sql("UPDATE local_message SET due_at=NOW(6)");
+    testing_wait_relayed(5000);
+    assert_row("no_shard", "state='sent'");
     testing_relay_stop();
 }
 END_TEST
@@ -255,6 +437,10 @@ int main(void)
     tcase_add_unchecked_fixture(c, NULL, testing_relay_clean);
     tcase_add_test(c, every_answer);
     tcase_add_test(c, missing_shard);
+    tcase_add_test(c, list_goes_back_once);
+    tcase_add_test(c, list_waits_for_one);
+    tcase_add_test(c, many_lists);
+    tcase_add_test(c, every_answer_of_settle);
 #ifdef ORDERD_FAULTS
     tcase_add_test(c, killed_before_the_mark);
 #endif

@@ -23,5 +23,6 @@ X(RELAY_LEASES_LOST, "relay_leases_lost_total", "Rows taken over by another proc
 X(RELAY_CLEANED, "relay_cleaned_total", "Sent rows deleted.")
 X(STOCK_UNITS_RETURNED, "stock_units_returned_total", "Units put back into Redis.")
 X(STOCK_UNITS_SOLD, "stock_units_sold_total", "Units of paid orders that went from reserved to sold in Redis.")
+X(STOCK_PAID_GONE, "stock_paid_gone_total", "Paid orders whose units had been given back in Redis.")
 X(STOCK_UNITS_FORFEITED, "stock_units_forfeited_total", "Units that did not go back to Redis, since the database never had them.")
 X(CLOCK_SKEW, "clock_skew_total", "Orders stamped in the future as seen by this host.")

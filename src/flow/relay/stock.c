@@ -160,6 +160,7 @@ static void judge_settle(struct relay *relay, const struct subject *s, const str
     case STOCK_SETTLE_NO_RESERVATION:
         break;
     case STOCK_SETTLE_GONE:
+        metric_add(relay->metrics, METRIC_STOCK_PAID_GONE, 1);
         log_event(LOG_EVENT_STOCK_PAID_GONE, LOG_SUBJECT(s), LOG_STR("gone", r->note));
         break;
     case STOCK_SETTLE_NO_SHARD:
