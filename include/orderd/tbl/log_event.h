@@ -58,3 +58,7 @@ X(LANE_RETURNED, WARNING, 1, "lane_returned", "lane gave its deliveries back to 
 X(LANE_CAREFUL, ERROR, 1, "lane_careful", "messages came back several times, as after crashes; they are now taken one at a time")
 X(LANE_CONFIDENT, INFO, 1, "lane_confident", "the suspicious messages are through; the full window is used again")
 X(LANE_RESUMED, INFO, 1, "lane_resumed", "lane goes on")
+
+/* changes of orders */
+X(CHANGE_RETRIED, INFO, 5, "change_retried", "changes of orders met a conflict and are run again")
+X(STOCK_CAPPED, ERROR, 20, "stock_capped", "units of closed orders were over the total in the database and were dropped; reconcile this activity")

@@ -26,3 +26,8 @@ X(STOCK_UNITS_SOLD, "stock_units_sold_total", "Units of paid orders that went fr
 X(STOCK_PAID_GONE, "stock_paid_gone_total", "Paid orders whose units had been given back in Redis.")
 X(STOCK_UNITS_FORFEITED, "stock_units_forfeited_total", "Units that did not go back to Redis, since the database never had them.")
 X(CLOCK_SKEW, "clock_skew_total", "Orders stamped in the future as seen by this host.")
+/* changes of orders */
+X(ORDERS_PAID, "orders_paid_total", "Orders that were paid.")
+X(ORDERS_CLOSED, "orders_closed_total", "Orders that were closed, unpaid or cancelled.")
+X(REFUNDS_DUE, "refunds_due_total", "Payments that no order can use and that must be refunded.")
+X(STOCK_UNITS_CAPPED, "stock_units_capped_total", "Units of closed orders that the database did not take back, since its stock would have been over the total.")

@@ -1,4 +1,4 @@
-#include "orderd/order_store.h"
+#include "order_row.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -41,9 +41,7 @@ static void add_order_no(struct strbuf *sql, const struct order *o)
     strbuf_add_char(sql, '\'');
 }
 
-/* Who bought what: the columns and values that every new row begins with. */
-#define IDENTITY_COLUMNS "order_no,activity_id,user_id,user_seq,sku_id,quantity,amount,shard,epoch"
-
+/* The values of ORDER_ROW_IDENTITY. */
 static void add_identity(struct strbuf *sql, const struct order *o)
 {
     add_order_no(sql, o);
@@ -117,7 +115,7 @@ void order_store_add_create(struct strbuf *sql, const struct order *const *order
                             size_t count)
 {
     CHECK(count > 0);
-    strbuf_add_str(sql, "BEGIN;INSERT INTO orders(" IDENTITY_COLUMNS ",status,reserved_at,expires_at) VALUES");
+    strbuf_add_str(sql, "BEGIN;INSERT INTO orders(" ORDER_ROW_IDENTITY ",status,reserved_at,expires_at) VALUES");
     for (size_t i = 0; i < count; i++) {
         if (i)
             strbuf_add_char(sql, ',');
@@ -130,7 +128,7 @@ void order_store_add_create(struct strbuf *sql, const struct order *const *order
 bool order_store_probe(struct db *db, struct error *err)
 {
     static const char sql[] =
-        "INSERT INTO orders(" IDENTITY_COLUMNS ",status,reserved_at,expires_at) SELECT " IDENTITY_COLUMNS
+        "INSERT INTO orders(" ORDER_ROW_IDENTITY ",status,reserved_at,expires_at) SELECT " ORDER_ROW_IDENTITY
         ",status,reserved_at,expires_at FROM orders WHERE FALSE;"
         "UPDATE activity_stock SET available=available WHERE FALSE AND takes_orders";
 
@@ -146,7 +144,7 @@ void order_store_add_tombstone(struct strbuf *sql, const struct order *o, enum r
     char reserved_at[32];
 
     clock_format_sql(reserved_at, sizeof reserved_at, o->reserved_at);
-    strbuf_add_str(sql, "INSERT INTO orders(" IDENTITY_COLUMNS
+    strbuf_add_str(sql, "INSERT INTO orders(" ORDER_ROW_IDENTITY
                         ",status,reason,units_returned,units_forfeited,reserved_at,closed_at) VALUES(");
     add_identity(sql, o);
     strbuf_addf(sql, ",'rejected','%s',%d,%d,'%s',NOW(6))", reason_name(reason), returned, forfeited, reserved_at);
@@ -172,11 +170,6 @@ static bool status_of(struct slice name, enum order_status *out)
     return false;
 }
 
-struct finding {
-    order_row_fn on_row;
-    void *arg;
-};
-
 static bool narrow(struct slice column, int32_t *out)
 {
     int64_t n;
@@ -187,20 +180,30 @@ static bool narrow(struct slice column, int32_t *out)
     return true;
 }
 
-#define COLUMNS IDENTITY_COLUMNS ",status"
+bool order_row_read(const struct slice *c, unsigned count, struct order_row *out)
+{
+    struct order *o = &out->order;
+
+    *out = (struct order_row){0};
+    if (count < ORDER_ROW_COLUMN_COUNT || c[0].len > ORDER_NO_MAX)
+        return false;
+    memcpy(o->order_no, c[0].ptr, c[0].len);
+    return db_column_i64(c[1], &o->activity_id) && db_column_i64(c[2], &o->user_id) && narrow(c[3], &o->user_seq) &&
+           db_column_i64(c[4], &o->sku_id) && narrow(c[5], &o->quantity) && db_column_i64(c[6], &o->amount) &&
+           narrow(c[7], &o->shard) && narrow(c[8], &o->epoch) && status_of(c[9], &out->status);
+}
+
+struct finding {
+    order_row_fn on_row;
+    void *arg;
+};
 
 static bool take_row(void *arg, const struct slice *c, unsigned count)
 {
     struct finding *finding = arg;
-    struct order_row row = {0};
-    struct order *o = &row.order;
+    struct order_row row;
 
-    if (count != 10 || c[0].len > ORDER_NO_MAX)
-        return false;
-    memcpy(o->order_no, c[0].ptr, c[0].len);
-    if (!db_column_i64(c[1], &o->activity_id) || !db_column_i64(c[2], &o->user_id) || !narrow(c[3], &o->user_seq) ||
-        !db_column_i64(c[4], &o->sku_id) || !narrow(c[5], &o->quantity) || !db_column_i64(c[6], &o->amount) ||
-        !narrow(c[7], &o->shard) || !narrow(c[8], &o->epoch) || !status_of(c[9], &row.status))
+    if (!order_row_read(c, count, &row))
         return false;
     finding->on_row(finding->arg, &row);
     return true;
@@ -218,13 +221,13 @@ static void add_mark(struct strbuf *sql, const struct order *o)
 /* Two queries rather than one with OR: each is served by its own unique key. */
 static void add_find(struct strbuf *sql, const struct order *const *orders, size_t count)
 {
-    strbuf_add_str(sql, "SELECT " COLUMNS " FROM orders WHERE order_no IN(");
+    strbuf_add_str(sql, "SELECT " ORDER_ROW_COLUMNS " FROM orders WHERE order_no IN(");
     for (size_t i = 0; i < count; i++) {
         if (i)
             strbuf_add_char(sql, ',');
         add_order_no(sql, orders[i]);
     }
-    strbuf_add_str(sql, ") UNION SELECT " COLUMNS " FROM orders WHERE (activity_id,live_user,user_seq) IN(");
+    strbuf_add_str(sql, ") UNION SELECT " ORDER_ROW_COLUMNS " FROM orders WHERE (activity_id,live_user,user_seq) IN(");
     for (size_t i = 0; i < count; i++) {
         if (i)
             strbuf_add_char(sql, ',');

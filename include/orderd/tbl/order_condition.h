@@ -1,0 +1,10 @@
+/* What is asked of an order, as far as it matters: X(CONDITION, "name", "prose"). No guard. */
+X(PAY, "pay", "a payment never seen before, of the order's amount")
+X(PAY_OTHER_AMOUNT, "pay_other_amount", "a payment never seen before, of another amount")
+X(PAY_KNOWN_APPLIED, "pay_known_applied", "a payment that was applied before")
+X(PAY_KNOWN_REFUND, "pay_known_refund", "a payment that was to be refunded before")
+X(PAY_KNOWN_AMOUNT, "pay_known_amount", "a payment that had another amount before")
+X(PAY_CONFLICT, "pay_conflict", "a payment reference known with another order or another amount")
+X(CANCEL, "cancel", "a cancellation")
+X(EXPIRE_DUE, "expire_due", "the pay time-out is over by the database clock")
+X(EXPIRE_EARLY, "expire_early", "a timer before the pay time-out is over")

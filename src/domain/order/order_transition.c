@@ -1,0 +1,79 @@
+#include "orderd/order_transition.h"
+
+#include "orderd/check.h"
+
+#define ORDER_STANDS_ANY ORDER_STANDING_COUNT /* in the table only */
+
+static const struct row {
+    enum order_condition condition;
+    enum order_standing standing;
+    struct order_transition to;
+} rows[] = {
+#define X(condition, stands, verdict, does)                                                                            \
+    {ORDER_CONDITION_##condition, ORDER_STANDS_##stands, {REASON_##verdict, ORDER_DOES_##does}},
+#include "orderd/tbl/order_transition.h"
+#undef X
+};
+
+struct order_transition order_transition(enum order_condition condition, enum order_standing standing)
+{
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        if (rows[i].condition == condition && (rows[i].standing == standing || rows[i].standing == ORDER_STANDS_ANY))
+            return rows[i].to;
+    }
+    CHECK(!"a row for each pair");
+    return (struct order_transition){REASON_NONE, ORDER_DOES_NOTHING};
+}
+
+const char *order_condition_name(enum order_condition condition)
+{
+    static const char *const names[] = {
+#define X(condition, name, prose) [ORDER_CONDITION_##condition] = name,
+#include "orderd/tbl/order_condition.h"
+#undef X
+    };
+
+    CHECK(condition < ORDER_CONDITION_COUNT);
+    return names[condition];
+}
+
+const char *order_standing_name(enum order_standing standing)
+{
+    static const char *const names[] = {
+#define X(status, name, live) [ORDER_STANDS_##status] = name,
+#include "orderd/tbl/order_status.h"
+#undef X
+        [ORDER_STANDS_UNKNOWN] = "unknown",
+    };
+
+    CHECK(standing < ORDER_STANDING_COUNT);
+    return names[standing];
+}
+
+const char *payment_outcome_name(enum payment_outcome outcome)
+{
+    static const char *const names[] = {
+#define X(outcome, name) [PAYMENT_##outcome] = name,
+#include "orderd/tbl/payment_outcome.h"
+#undef X
+    };
+
+    CHECK(outcome < PAYMENT_OUTCOME_COUNT);
+    return names[outcome];
+}
+
+enum order_condition order_condition_of_outcome(enum payment_outcome outcome)
+{
+    switch (outcome) {
+    case PAYMENT_APPLIED:
+        return ORDER_CONDITION_PAY_KNOWN_APPLIED;
+    case PAYMENT_REFUND_DUE:
+        return ORDER_CONDITION_PAY_KNOWN_REFUND;
+    case PAYMENT_AMOUNT_MISMATCH:
+        return ORDER_CONDITION_PAY_KNOWN_AMOUNT;
+    case PAYMENT_OUTCOME_COUNT:
+        break;
+    }
+    CHECK(!"a payment outcome");
+    return ORDER_CONDITION_PAY_CONFLICT;
+}
