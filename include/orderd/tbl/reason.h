@@ -9,7 +9,7 @@
 X(CREATED, "created", SETTLED, "the order is durable")
 X(DUPLICATE, "duplicate", SETTLED, "the same order was already durable")
 
-X(BODY_TOO_LARGE, "body_too_large", DEAD, "the body is over 16 KiB")
+X(BODY_TOO_LARGE, "body_too_large", DEAD, "the body is larger than a message of its kind may be")
 X(BODY_NOT_JSON, "body_not_json", DEAD, "the body is not one JSON object in UTF-8")
 X(MEMBER_DUPLICATE, "member_duplicate", DEAD, "a member appears twice")
 X(MEMBER_MISSING, "member_missing", DEAD, "a member is missing")
@@ -38,6 +38,7 @@ X(REFUND_SECOND, "refund_second", SETTLED, "another payment had paid the order: 
 X(REFUND_CLOSED, "refund_closed", SETTLED, "the order was closed before its payment came: it is to be refunded")
 X(REFUND_REJECTED, "refund_rejected", SETTLED, "the order had been rejected: its payment is to be refunded")
 X(REFUND_BEFORE, "refund_before", SETTLED, "that this payment is to be refunded was decided before")
+X(PAYMENT_REF_INVALID, "payment_ref_invalid", DEAD, "payment_ref is not 1 to 64 of printable ASCII without space, quote and backslash")
 X(PAYMENT_AMOUNT, "payment_amount", DEAD, "the payment is not of the order's amount: it is to be refunded")
 X(PAYMENT_CONFLICT, "payment_conflict", DEAD, "the payment reference is known with another order or amount")
 X(CANCELLED, "cancelled", SETTLED, "the order is closed on request, its units go back on sale")
