@@ -180,7 +180,7 @@ static void hand_out(struct change_run *run, struct local_messages *committed)
 
 static void wait_conflict(const struct change_run *run, struct backoff *backoff, const struct error *why)
 {
-    count_metric(run, METRIC_DB_CONFLICTS, 1);
+    count_metric(run, METRIC_DB_CONFLICTS, error_class_of(why) == ERROR_CLASS_TRANSIENT);
     log_event(LOG_EVENT_CHANGE_RETRIED, LOG_INT("orders", run->count), LOG_ERR(why));
     if (run->options->keep_alive)
         run->options->keep_alive(run->options->arg);
