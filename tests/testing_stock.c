@@ -170,7 +170,22 @@ struct stock_restocked testing_restock(struct testing_shard *shard, int64_t cap_
 
 struct stock_extended testing_extend(struct testing_shard *shard, int64_t ends_at, int64_t expire_at)
 {
-    struct stock_extend what = {shard->plan.activity, shard->plan.shard, ends_at, expire_at, shard->plan.epoch};
+    struct stock_extend what = {shard->plan.activity, shard->plan.shard, ends_at, expire_at, shard->plan.epoch, 0};
+    struct stock_extended answer;
+    struct error err;
+
+    ck_assert_ok(stock_extend(shard->kv, &what, &answer, &err), &err);
+    return answer;
+}
+
+struct stock_extended testing_window(struct testing_shard *shard, int64_t starts_at, int64_t ends_at)
+{
+    struct stock_extend what = {.activity = shard->plan.activity,
+                                .shard = shard->plan.shard,
+                                .starts_at = starts_at,
+                                .ends_at = ends_at,
+                                .expire_at = shard->plan.expire_at,
+                                .epoch = shard->plan.epoch};
     struct stock_extended answer;
     struct error err;
 

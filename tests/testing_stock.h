@@ -42,7 +42,8 @@ struct stock_settled testing_settle(struct testing_shard *shard, const char *ord
 struct stock_reclaimed testing_reclaim(struct testing_shard *shard, int64_t forfeited_seen, int64_t units);
 struct stock_restocked testing_restock(struct testing_shard *shard, int64_t cap_seen, int64_t cap);
 struct stock_extended testing_extend(struct testing_shard *shard, int64_t ends_at, int64_t expire_at);
-int testing_pause_shard(struct testing_shard *shard, bool paused); /* the code */
+struct stock_extended testing_window(struct testing_shard *shard, int64_t starts_at, int64_t ends_at); /* 0: leave */
+int testing_pause_shard(struct testing_shard *shard, bool paused);                                     /* the code */
 struct stock_rebuilt testing_rebuild(struct testing_shard *shard); /* with its plan */
 struct stock_removed testing_remove(struct testing_shard *shard);
 

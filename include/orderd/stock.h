@@ -246,11 +246,12 @@ struct stock_extend {
     int64_t ends_at;   /* 0: leave it, e.g. to keep the keys while orders are pending */
     int64_t expire_at; /* an earlier one than the shard's is passed over */
     int64_t epoch;
+    int64_t starts_at; /* 0: leave it */
 };
 
 struct stock_extended {
     int code; /* STOCK_EXTEND_* */
-    int64_t ends_at, expire_at;
+    int64_t ends_at, expire_at, starts_at;
     char note[STOCK_NOTE_MAX];
 };
 

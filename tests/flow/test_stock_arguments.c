@@ -256,17 +256,18 @@ END_TEST
 
 START_TEST(extend_refuses_garbage)
 {
-    static const struct slice good[] = {SLICE("9000000000000"), SLICE("9000000000001"), SLICE("2")};
+    static const struct slice good[] = {SLICE("9000000000000"), SLICE("9000000000001"), SLICE("2"), SLICE("0")};
     static const struct bad bad[] = {
         NOT_A_NUMBER(0, "ends_at"),   {0, "ends_at", SLICE("1000000000000000")},
         NOT_A_NUMBER(1, "expire_at"), {1, "expire_at", SLICE("8999999999999")}, /* before ends_at */
         NOT_A_NUMBER(2, "epoch"),     {2, "epoch", SLICE("0")},
+        NOT_A_NUMBER(3, "starts_at"), {3, "starts_at", SLICE("1000000000000000")},
     };
-    static const struct slice unmoved[] = {SLICE("0"), SLICE("9000000000001"), SLICE("2")};
+    static const struct slice unmoved[] = {SLICE("0"), SLICE("9000000000001"), SLICE("2"), SLICE("0")};
     static const struct bad past[] = {{1, "expire_at", SLICE("1700000000000")}, {1, "expire_at", SLICE("0")}};
 
-    try_on_both(STOCK_SCRIPT_EXTEND, good, 3, bad, sizeof bad / sizeof *bad);
-    try_on_both(STOCK_SCRIPT_EXTEND, unmoved, 3, past, 2);
+    try_on_both(STOCK_SCRIPT_EXTEND, good, 4, bad, sizeof bad / sizeof *bad);
+    try_on_both(STOCK_SCRIPT_EXTEND, unmoved, 4, past, 2);
 }
 END_TEST
 

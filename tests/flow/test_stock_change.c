@@ -254,6 +254,36 @@ START_TEST(extend_never_pulls_the_expiry_in)
 }
 END_TEST
 
+/* An operator opens a sale early; and one that never began is over. */
+START_TEST(extend_moves_the_start)
+{
+    int64_t now = clock_wall_ms();
+    struct stock_preheated done;
+    struct stock_extended e;
+    struct error err;
+
+    testing_shard_plan(&s, kv, 10, 5);
+    s.plan.starts_at = now + 60000;
+    ck_assert_ok(stock_preheat(kv, &s.plan, &done, &err), &err);
+    ck_assert_str_eq(testing_take(&s, "b", 43, 1).note, "not_started");
+    e = testing_window(&s, now - 5, 0);
+    ck_assert_int_eq(e.code, STOCK_EXTEND_EXTENDED);
+    ck_assert_int_eq(e.starts_at, now - 5);
+    ck_assert_int_eq(e.ends_at, s.plan.ends_at);
+    ck_assert_int_eq(testing_window(&s, now - 5, 0).code, STOCK_EXTEND_ALREADY);
+    ck_assert_int_eq(testing_take(&s, "b", 43, 1).code, STOCK_DEDUCT_TAKEN);
+    e = testing_window(&s, now - 6, now - 5); /* each alone would be refused or not, as the other stands */
+    ck_assert_int_eq(e.code, STOCK_EXTEND_EXTENDED);
+    ck_assert_str_eq(testing_take(&s, "c", 44, 1).note, "ended");
+    e = testing_window(&s, now + 60000, now + 70000);
+    ck_assert_int_eq(e.code, STOCK_EXTEND_EXTENDED);
+    ck_assert_int_eq(testing_shard_audit(&s).starts_at, now + 60000);
+    ck_assert_int_eq(testing_shard_audit(&s).ends_at, now + 70000);
+    ck_assert_int_eq(testing_window(&s, now + 70000, 0).code, STOCK_EXTEND_TOO_EARLY);
+    ck_assert_int_eq(testing_shard_audit(&s).starts_at, now + 60000);
+}
+END_TEST
+
 /* What the walk does while orders are pending: it must not touch the end, which an operator may be moving. */
 START_TEST(extend_keeps_the_keys_and_leaves_the_end)
 {
@@ -354,7 +384,7 @@ START_TEST(many_shards_in_one_round_trip)
         if (i != 7)
             ck_assert_ok(stock_preheat(kv, &s.plan, &p, &err), &err);
         pauses[i] = (struct stock_pause){s.plan.activity, i, true, s.plan.epoch};
-        extends[i] = (struct stock_extend){s.plan.activity, i, 0, s.plan.expire_at + 1 + i, s.plan.epoch};
+        extends[i] = (struct stock_extend){s.plan.activity, i, 0, s.plan.expire_at + 1 + i, s.plan.epoch, 0};
     }
     ck_assert_ok(stock_pause_many(kv, pauses, N, paused, errs, &err), &err);
     ck_assert_ok(stock_extend_many(kv, extends, N, extended, errs, &err), &err);
@@ -389,6 +419,7 @@ int main(void)
     tcase_add_test(tc, extend_never_pulls_the_expiry_in);
     tcase_add_test(tc, extend_keeps_the_keys_and_leaves_the_end);
     tcase_add_test(tc, extend_mends_a_lost_ttl);
+    tcase_add_test(tc, extend_moves_the_start);
     tcase_add_test(tc, extend_refuses);
     tcase_add_test(tc, pause_stops_deduct_and_nothing_else);
     tcase_add_test(tc, pause_and_epochs);

@@ -19,7 +19,7 @@ static void all_are_refused(struct testing_shard *s, enum error_code code, int p
     struct stock_row row = testing_row(s, "c", 44, 1, STOCK_ADOPT_AS_PENDING);
     struct stock_reclaim reclaim = {s->plan.activity, s->plan.shard, 1, 1, s->plan.epoch};
     struct stock_restock restock = {s->plan.activity, s->plan.shard, 10, 20, s->plan.epoch};
-    struct stock_extend extend = {s->plan.activity, s->plan.shard, 0, s->plan.expire_at + 1, s->plan.epoch};
+    struct stock_extend extend = {s->plan.activity, s->plan.shard, 0, s->plan.expire_at + 1, s->plan.epoch, 0};
     struct stock_pause pausing = {s->plan.activity, s->plan.shard, true, s->plan.epoch};
     struct stock_remove remove = {s->plan.activity, s->plan.shard, s->plan.epoch};
     union {

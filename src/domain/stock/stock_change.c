@@ -72,6 +72,7 @@ static void build_extend(struct stock_call *call, const void *request)
     stock_call_number(call, what->ends_at);
     stock_call_number(call, what->expire_at);
     stock_call_number(call, what->epoch);
+    stock_call_number(call, what->starts_at);
 }
 
 static void read_extend(const struct kv_reply *reply, void *answer)
@@ -81,11 +82,12 @@ static void read_extend(const struct kv_reply *reply, void *answer)
     out->code = (int)stock_answer_number(reply, 0);
     out->ends_at = stock_answer_number(reply, 1);
     out->expire_at = stock_answer_number(reply, 2);
-    stock_answer_note(out->note, reply, 3);
+    out->starts_at = stock_answer_number(reply, 3);
+    stock_answer_note(out->note, reply, 4);
 }
 
 static const struct stock_shape extend = {
-    STOCK_SCRIPT_EXTEND, 4, sizeof(struct stock_extend), sizeof(struct stock_extended), build_extend, read_extend};
+    STOCK_SCRIPT_EXTEND, 5, sizeof(struct stock_extend), sizeof(struct stock_extended), build_extend, read_extend};
 
 bool stock_extend(struct kv *kv, const struct stock_extend *what, struct stock_extended *out, struct error *err)
 {
