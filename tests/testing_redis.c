@@ -2,7 +2,9 @@
 
 #include <fcntl.h>
 #include <ftw.h>
+#include <hiredis/hiredis.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -156,4 +158,46 @@ void testing_redis_stop(struct testing_redis *server)
 {
     testing_redis_kill(server);
     nftw(server->dir, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+}
+
+struct testing_listener {
+    redisContext *context;
+    redisReply *last;
+};
+
+struct testing_listener *testing_listener_open(const char *channel)
+{
+    struct testing_listener *l = check_calloc(1, sizeof *l);
+
+    l->context = redisConnect(testing_env("ORDERD_KV_HOST"), atoi(testing_env("ORDERD_KV_PORT")));
+    ck_assert(l->context && l->context->err == 0);
+    l->last = redisCommand(l->context, "SUBSCRIBE %s", channel);
+    ck_assert(l->last && l->last->type == REDIS_REPLY_ARRAY);
+    return l;
+}
+
+const char *testing_listener_next(struct testing_listener *l, int ms)
+{
+    struct pollfd fd = {.fd = l->context->fd, .events = POLLIN};
+    void *reply = NULL;
+
+    /* Several may have come with one read. */
+    ck_assert_int_eq(redisGetReplyFromReader(l->context, &reply), REDIS_OK);
+    if (!reply && poll(&fd, 1, ms) != 1)
+        return NULL;
+    if (!reply)
+        ck_assert_int_eq(redisGetReply(l->context, &reply), REDIS_OK);
+    freeReplyObject(l->last);
+    l->last = reply;
+    ck_assert(l->last->type == REDIS_REPLY_ARRAY && l->last->elements == 3);
+    ck_assert_str_eq(l->last->element[0]->str, "message");
+    return l->last->element[2]->str;
+}
+
+void testing_listener_close(struct testing_listener **listener)
+{
+    freeReplyObject((*listener)->last);
+    redisFree((*listener)->context);
+    free(*listener);
+    *listener = NULL;
 }

@@ -30,6 +30,13 @@ void testing_redis_again(struct testing_redis *server, const char *const *extra)
 void testing_redis_kill(struct testing_redis *server);
 void testing_redis_stop(struct testing_redis *server); /* kills, and removes the folder */
 
+/* What is published on a channel of the test run's server, from the call of _open on. */
+struct testing_listener;
+struct testing_listener *testing_listener_open(const char *channel);
+/* The next message, as text that is valid until the next call; NULL where none comes within ms. */
+const char *testing_listener_next(struct testing_listener *listener, int ms);
+void testing_listener_close(struct testing_listener **listener);
+
 int testing_free_port(void);
 
 #endif

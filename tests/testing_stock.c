@@ -203,6 +203,21 @@ int testing_pause_shard(struct testing_shard *shard, bool paused)
     return answer.code;
 }
 
+struct stock_announced testing_announce(struct testing_shard *shard, const char *state, int shards)
+{
+    struct stock_announcement what = {.activity = shard->plan.activity,
+                                      .state = state,
+                                      .starts_at = shard->plan.starts_at,
+                                      .ends_at = shard->plan.ends_at,
+                                      .epoch = shard->plan.epoch,
+                                      .shards = shards};
+    struct stock_announced answer;
+    struct error err;
+
+    ck_assert_ok(stock_announce(shard->kv, &what, &answer, &err), &err);
+    return answer;
+}
+
 struct stock_rebuilt testing_rebuild(struct testing_shard *shard)
 {
     struct stock_rebuilt answer;

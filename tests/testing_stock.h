@@ -44,6 +44,7 @@ struct stock_restocked testing_restock(struct testing_shard *shard, int64_t cap_
 struct stock_extended testing_extend(struct testing_shard *shard, int64_t ends_at, int64_t expire_at);
 struct stock_extended testing_window(struct testing_shard *shard, int64_t starts_at, int64_t ends_at); /* 0: leave */
 int testing_pause_shard(struct testing_shard *shard, bool paused);                                     /* the code */
+struct stock_announced testing_announce(struct testing_shard *shard, const char *state, int shards);   /* by its plan */
 struct stock_rebuilt testing_rebuild(struct testing_shard *shard); /* with its plan */
 struct stock_removed testing_remove(struct testing_shard *shard);
 

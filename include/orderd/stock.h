@@ -277,6 +277,31 @@ ORDERD_MUST_CHECK bool stock_pause(struct kv *kv, const struct stock_pause *what
 ORDERD_MUST_CHECK bool stock_pause_many(struct kv *kv, const struct stock_pause *what, size_t count,
                                         struct stock_paused *out, struct error *errs, struct error *err);
 
+/* How an activity stands, for gates and web tiers: a hash beside shard 0 ("sk:{<activity>:0}:state"), and a message on
+ * the pub/sub channel of the same name whenever the hash changes. */
+struct stock_announcement {
+    int64_t activity;
+    const char *state; /* scheduled, running, ended or settled */
+    int64_t starts_at, ends_at, epoch;
+    int shards;
+    bool look; /* change nothing: STOCK_ANNOUNCE_ANNOUNCED means that there is something to announce */
+};
+
+struct stock_announced {
+    int code;           /* STOCK_ANNOUNCE_* */
+    int64_t changed_at; /* ms since 1970 by the clock of Redis; 0 where there is no hash */
+    char note[STOCK_NOTE_MAX];
+};
+
+ORDERD_MUST_CHECK bool stock_announce(struct kv *kv, const struct stock_announcement *what, struct stock_announced *out,
+                                      struct error *err);
+ORDERD_MUST_CHECK bool stock_announce_many(struct kv *kv, const struct stock_announcement *what, size_t count,
+                                           struct stock_announced *out, struct error *errs, struct error *err);
+
+/* The hash's and the channel's name. */
+#define STOCK_STATE_KEY_MAX 48
+void stock_state_key(char out[STOCK_STATE_KEY_MAX], int64_t activity);
+
 /* After a loss of data, for each shard of the activity:
  *
  *  1  stock_pause; wait until all that the ledger still has are rows (queues and lanes drained, two walks);

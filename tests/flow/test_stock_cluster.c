@@ -115,6 +115,8 @@ static void live_through(struct testing_shard *s)
     ck_assert_int_eq(testing_reclaim(s, 2, 1).code, STOCK_RECLAIM_RECLAIMED);
     ck_assert_int_eq(testing_restock(s, 10, 13).code, STOCK_RESTOCK_RESTOCKED);
     ck_assert_int_eq(testing_extend(s, 0, s->plan.expire_at + 1000).code, STOCK_EXTEND_EXTENDED);
+    if (s->plan.shard == 0) /* a sixth key, in the same slot */
+        ck_assert_int_eq(testing_announce(s, "running", 1).code, STOCK_ANNOUNCE_ANNOUNCED);
     ck_assert_int_eq(testing_pause_shard(s, true), STOCK_PAUSE_CHANGED);
     ck_assert_int_eq(testing_shard_audit(s).left, 9);
 }

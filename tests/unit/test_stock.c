@@ -52,6 +52,15 @@ START_TEST(keys_of_a_shard_share_one_tag)
 }
 END_TEST
 
+START_TEST(the_state_lies_with_shard_0)
+{
+    char key[STOCK_STATE_KEY_MAX];
+
+    stock_state_key(key, INT64_MAX);
+    ck_assert_str_eq(key, "sk:{9223372036854775807:0}:state");
+}
+END_TEST
+
 static const struct {
     enum stock_script script;
     int number;
@@ -124,6 +133,7 @@ int main(void)
     tcase_add_test(tc, home_shard_is_crc32_of_the_decimal_id);
     tcase_add_test(tc, home_shards_are_even);
     tcase_add_test(tc, keys_of_a_shard_share_one_tag);
+    tcase_add_test(tc, the_state_lies_with_shard_0);
     tcase_add_test(tc, head_comments_explain_exactly_the_codes);
     tcase_add_test(tc, embedded_scripts_are_the_files);
     tcase_add_test(tc, unknown_codes_have_no_name);

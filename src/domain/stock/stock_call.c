@@ -11,6 +11,14 @@ void stock_call_shard(struct stock_call *call, int64_t activity, int shard)
     stock_keys_of(&call->keys, activity, shard);
     for (int i = 0; i < STOCK_KEY_COUNT; i++)
         call->key_slices[i] = slice_of(call->keys.text[i]);
+    call->key_count = STOCK_KEY_COUNT;
+}
+
+void stock_call_state(struct stock_call *call, int64_t activity)
+{
+    CHECK(call->key_count == STOCK_KEY_COUNT);
+    stock_state_key(call->state_key, activity);
+    call->key_slices[call->key_count++] = slice_of(call->state_key);
 }
 
 void stock_call_text(struct stock_call *call, struct slice text)
@@ -73,8 +81,8 @@ static void build_calls(const struct stock_shape *shape, const char *requests, s
 {
     for (size_t i = 0; i < count; i++) {
         shape->build(&memory[i], requests + i * shape->request_size);
-        calls[i] = (struct kv_call){stock_script(shape->script), memory[i].key_slices, STOCK_KEY_COUNT, memory[i].args,
-                                    memory[i].arg_count};
+        calls[i] = (struct kv_call){stock_script(shape->script), memory[i].key_slices, memory[i].key_count,
+                                    memory[i].args, memory[i].arg_count};
     }
 }
 

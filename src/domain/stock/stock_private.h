@@ -9,13 +9,16 @@
 /* A call and the memory that its slices point into; must not move once begun. */
 struct stock_call {
     struct stock_keys keys;
-    struct slice key_slices[STOCK_KEY_COUNT];
+    char state_key[STOCK_STATE_KEY_MAX];
+    struct slice key_slices[STOCK_KEY_COUNT + 1];
+    size_t key_count;
     struct slice args[STOCK_ARGS_MAX];
     size_t arg_count;
     char digits[STOCK_ARGS_MAX][24];
 };
 
 void stock_call_shard(struct stock_call *call, int64_t activity, int shard);
+void stock_call_state(struct stock_call *call, int64_t activity); /* one key more, after those of the shard */
 void stock_call_text(struct stock_call *call, struct slice text);
 void stock_call_number(struct stock_call *call, int64_t number);
 

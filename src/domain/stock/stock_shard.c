@@ -34,3 +34,8 @@ void stock_keys_of(struct stock_keys *keys, int64_t activity, int shard)
     for (int i = 0; i < STOCK_KEY_COUNT; i++)
         snprintf(keys->text[i], sizeof keys->text[i], "sk:{%" PRId64 ":%d}:%s", activity, shard, names[i]);
 }
+
+void stock_state_key(char out[STOCK_STATE_KEY_MAX], int64_t activity)
+{
+    snprintf(out, STOCK_STATE_KEY_MAX, "sk:{%" PRId64 ":0}:state", activity);
+}
