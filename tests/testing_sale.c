@@ -1,9 +1,12 @@
 #include "testing_sale.h"
 
 #include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
+#include "orderd/activity_apply.h"
 #include "orderd/activity_store.h"
 #include "orderd/clock.h"
 #include "orderd/exitcode.h"
@@ -46,8 +49,12 @@ void sale_forget(int shard)
 
 void sale_teardown(void)
 {
+    char state[STOCK_STATE_KEY_MAX];
+
     for (int i = 0; i < SALE_SHARDS; i++)
         sale_forget(i);
+    stock_state_key(state, sale_id);
+    testing_redis_run(sale_kv, "DEL", state, NULL);
     kv_close(&sale_kv);
     conf_destroy(&conf);
     testing_ctl_teardown();
@@ -71,6 +78,73 @@ void sale_preheat(void)
     sale_approve();
     CTL("activity", "preheat", sale_text);
     ck_assert_msg(testing_ctl.code == EXIT_OK, "%s", testing_ctl.err);
+}
+
+void sale_preheat_at(const char *starts, const char *ends)
+{
+    SALE_CREATE("--title", SALE_TITLE, "--starts", starts, "--ends", ends);
+    ck_assert_msg(testing_ctl.code == EXIT_OK, "%s", testing_ctl.err);
+    CTL("activity", "approve", sale_text);
+    CTL("activity", "preheat", sale_text);
+    ck_assert_msg(testing_ctl.code == EXIT_OK, "%s", testing_ctl.err);
+}
+
+const char *sale_announced(const char *field)
+{
+    static char texts[4][64];
+    static unsigned n;
+    char *text = texts[n++ % 4], key[STOCK_STATE_KEY_MAX];
+    struct kv_reply *reply;
+
+    stock_state_key(key, sale_id);
+    reply = testing_redis_do(sale_kv, "HGET", key, field, NULL);
+    snprintf(text, sizeof texts[0], "%.*s", (int)kv_reply_text(reply).len, kv_reply_text(reply).ptr);
+    kv_reply_free(&reply);
+    return text;
+}
+
+static void announced_is(const char *field, int64_t number)
+{
+    char text[24];
+
+    snprintf(text, sizeof text, "%" PRId64, number);
+    ck_assert_str_eq(sale_announced(field), text);
+}
+
+void sale_agrees(enum activity_state state)
+{
+    struct activity a = sale_row();
+
+    ck_assert_str_eq(activity_state_name(a.state), activity_state_name(state));
+    for (int i = 0; i < SALE_SHARDS; i++) {
+        struct stock_audit s = sale_audit(i);
+
+        ck_assert_str_eq(shard_fault_name(shard_fault_of(&a, &s)), "");
+        ck_assert(stock_audit_balances(&s));
+        ck_assert_int_ge(s.expire_at, sale_plan(i).expire_at);
+        ck_assert_int_le(llabs(s.ttl_stock - (s.expire_at - s.now)), 1000);
+        ck_assert_int_le(llabs(s.ttl_meta - (s.expire_at - s.now)), 1000);
+    }
+    ck_assert_str_eq(sale_announced("state"), activity_state_name(state));
+    announced_is("starts_at", a.starts_at);
+    announced_is("ends_at", a.ends_at);
+    announced_is("epoch", a.epoch);
+    announced_is("shards", SALE_SHARDS);
+}
+
+void sale_killed(const char *fault, const char *const *words)
+{
+    const char *argv[16] = {"orderctl", "-c", testing_ctl_file, "activity"};
+    char text[64];
+
+    for (int i = 0; words[i]; i++)
+        argv[4 + i] = words[i];
+    snprintf(text, sizeof text, "%s", fault);
+    setenv("ORDERD_FAULT", text, 1);
+    program_start(&testing_ctl, argv);
+    program_wait(&testing_ctl);
+    unsetenv("ORDERD_FAULT");
+    ck_assert_msg(testing_ctl.code == 128 + SIGKILL, "%s: %d %s", fault, testing_ctl.code, testing_ctl.err);
 }
 
 void sale_said(int code, const char *fmt, ...)
@@ -126,12 +200,20 @@ struct stock_audit sale_audit(int shard)
     return a;
 }
 
-struct stock_deducted sale_deduct(const char *order_no, int64_t user, int64_t quantity, int shard)
+struct stock_deducted sale_try(const char *order_no, int64_t user, int64_t quantity, int shard)
 {
-    struct stock_order order = {sale_id, shard, slice_of(order_no), user, quantity, SALE_PRICE * quantity, 1};
+    struct stock_order order = {sale_id,         shard, slice_of(order_no), user, quantity, SALE_PRICE * quantity,
+                                sale_row().epoch};
     struct stock_deducted answer;
 
     ck_assert_ok(stock_deduct(sale_kv, &order, &answer, &err), &err);
+    return answer;
+}
+
+struct stock_deducted sale_deduct(const char *order_no, int64_t user, int64_t quantity, int shard)
+{
+    struct stock_deducted answer = sale_try(order_no, user, quantity, shard);
+
     ck_assert_int_eq(answer.code, STOCK_DEDUCT_TAKEN);
     return answer;
 }

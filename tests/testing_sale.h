@@ -9,6 +9,7 @@
 #include "orderd/kv.h"
 #include "orderd/stock.h"
 #include "testing_ctl.h"
+#include "testing_redis.h"
 
 #define SALE_TOTAL  1002 /* units; the first two shards have 251, the others 250 */
 #define SALE_SHARDS 4
@@ -45,8 +46,22 @@ struct activity sale_row(void);
 struct stock_plan sale_plan(int shard);
 struct stock_audit sale_audit(int shard);
 
-/* Takes units in Redis, which must be there; writes the row of an order, as the create lane does (without the stock).
+/* orderctl activity create with these times (as USUAL otherwise), approve and preheat. */
+void sale_preheat_at(const char *starts, const char *ends);
+
+/* Fails unless the row is in this state, each shard has its window, epoch and a TTL that lasts, none is paused, and the
+ * gates' hash says what the row says. */
+void sale_agrees(enum activity_state state);
+/* A member of that hash, valid until the fourth call from here; "" where there is none. */
+const char *sale_announced(const char *field);
+
+/* Runs "orderctl activity" with these words while that fault kills it; fails where it does not. */
+void sale_killed(const char *fault, const char *const *words);
+#define SALE_KILLED(fault, ...) sale_killed((fault), (const char *const[]){__VA_ARGS__, NULL})
+
+/* Takes units in Redis, or tries to; writes the row of an order, as the create lane does (without the stock).
  */
+struct stock_deducted sale_try(const char *order_no, int64_t user, int64_t quantity, int shard);
 struct stock_deducted sale_deduct(const char *order_no, int64_t user, int64_t quantity, int shard);
 void sale_insert(const char *order_no, int64_t user, int32_t quantity, int32_t shard);
 

@@ -48,6 +48,9 @@ typedef void (*activity_fn)(void *arg, const struct activity *activity);
 ORDERD_MUST_CHECK bool activity_read(struct db *db, const int64_t *ids, size_t count, activity_fn on_activity,
                                      void *arg, struct error *err);
 
+/* The same for those that are scheduled, running or ended: what may have keys in Redis. */
+ORDERD_MUST_CHECK bool activity_read_unsettled(struct db *db, activity_fn on_activity, void *arg, struct error *err);
+
 /* What one shard of it is preheated with: an equal part of the stock, where the first shards take what does not divide.
  * The keys live until the last payment can have timed out, and two hours more. Pure. 0 <= shard < shards. */
 void activity_plan(const struct activity *activity, int shard, struct stock_plan *out);

@@ -1,8 +1,9 @@
-/* Putting an approved activity on sale: its stock into every shard, read back, and then marked in the database.
+/* Putting an approved activity on sale: its stock into every shard, read back, then marked in the database, then
+ * announced.
  *
  * Crash windows, and what makes each harmless: every shard is created by one script, never overwritten; before the
  * mark, the same command again completes what is missing; after it, a missing shard is never created again, since
- * orders may hold its units. */
+ * orders may hold its units. The caller holds activity_lock, so that nobody moves its times meanwhile. */
 #ifndef ORDERD_ACTIVITY_PREHEAT_H
 #define ORDERD_ACTIVITY_PREHEAT_H
 
@@ -31,7 +32,8 @@ struct activity_shard {
 
 /* Looks at all shards first and changes nothing where one of them is in the way: REFUSED, with what is there. Then
  * creates, verifies value and TTL of each (on_shard is called in between, by ascending shard) and marks the activity.
- * dry_run: stops after the first step. *out: the activity afterwards. Blocks for two round trips of Redis per shard. */
+ * dry_run: stops after the first step. One that is running was preheated before: nothing is done and on_shard is not
+ * called. *out: the activity afterwards. Blocks for two round trips of Redis per shard. */
 typedef void (*activity_shard_fn)(void *arg, const struct activity_shard *shard);
 ORDERD_MUST_CHECK bool activity_preheat(struct db *db, struct kv *kv, int64_t id, bool dry_run,
                                         activity_shard_fn on_shard, void *arg, struct activity *out, struct error *err);

@@ -94,6 +94,41 @@ X(activity_preheat, "activity preheat", "ID", 1, 1, "put the stock of a schedule
   "Examples:\n"
   "  orderctl activity preheat 1001 --dry-run\n"
   "  orderctl activity preheat 1001\n")
+X(activity_start, "activity start", "ID", 1, 1, "open a sale now, before its time",
+  "A scheduled and preheated activity runs from now on, by the clock of the\n"
+  "database. Without this command it starts by itself at its time, while an orderd\n"
+  "is up. Again: says that it is running, and makes sure that every shard knows.\n"
+  "\n"
+  "MySQL decides; then each shard in Redis gets the new times, and the change is\n"
+  "announced to gates. What a crash leaves undone in Redis is done by the same\n"
+  "command again, or by a running orderd within a second.\n"
+  "\n"
+  "Exit codes: 0 running; 3 running in MySQL, and Redis does not know it yet; 65\n"
+  "refused, with the reason; 75 another command changes this activity.\n"
+  "\n"
+  "Examples:\n"
+  "  orderctl activity start 1001 --dry-run\n"
+  "  orderctl activity start 1001\n")
+X(activity_end, "activity end", "ID", 1, 1, "end a sale now, before its time",
+  "No more units can be taken; orders that were accepted are still created, paid\n"
+  "or closed. A sale that has not begun never will. Without this command a sale\n"
+  "ends by itself at its time. Again: says that it is over, and makes sure that\n"
+  "every shard knows. Crashes and exit codes are as for `orderctl activity start`.\n"
+  "\n"
+  "Example:\n"
+  "  orderctl activity end 1001\n")
+X(activity_extend, "activity extend", "ID", 1, 1, "let a sale go on for longer",
+  "Moves the end to a later instant, and the TTLs of the keys with it. A sale that\n"
+  "has ended runs again, if its keys are still in Redis.\n"
+  "\n"
+  "WHEN is an instant in UTC such as 2026-12-01T10:00:00Z, or lies relative to now\n"
+  "by the clock of the database: +30m. The same instant again changes nothing. An\n"
+  "earlier end is `orderctl activity end`. Crashes and exit codes are as for\n"
+  "`orderctl activity start`.\n"
+  "\n"
+  "Examples:\n"
+  "  orderctl activity extend 1001 --ends +30m --dry-run\n"
+  "  orderctl activity extend 1001 --ends 2026-12-01T14:00:00Z\n")
 X(activity_show, "activity show", "ID", 1, 1, "show an activity and whether its numbers add up",
   "The activity, its orders in MySQL, its shards in Redis, and the balance between\n"
   "them. MySQL and Redis are read a moment apart, so while orders come in a few\n"

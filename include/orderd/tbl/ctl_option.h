@@ -38,6 +38,13 @@ X(activity_approve, dry_run, "dry-run", FLAG, "", 0, 0, NULL, "only say whether 
 
 X(activity_preheat, dry_run, "dry-run", FLAG, "", 0, 0, NULL, "only look, and show what would be done")
 
+X(activity_start, dry_run, "dry-run", FLAG, "", 0, 0, NULL, "only say whether it could be started")
+
+X(activity_end, dry_run, "dry-run", FLAG, "", 0, 0, NULL, "only say whether it could be ended")
+
+X(activity_extend, ends, "ends", WHEN, "WHEN", 0, 0, NULL, "the new end: first instant after the sale")
+X(activity_extend, dry_run, "dry-run", FLAG, "", 0, 0, NULL, "only say whether it could be extended")
+
 X(outbox_list, state, "state", CHOICE, "pending|sent|quarantined", 0, 0, "", "only those in this state")
 X(outbox_list, topic, "topic", TEXT, "TOPIC", 1, 64, "", "only those of this topic")
 X(outbox_list, key, "key", TEXT, "PREFIX", 1, LOCAL_MESSAGE_KEY_MAX, "", "only those whose key begins so")

@@ -20,3 +20,6 @@ X(MIGRATE_AFTER_STATEMENT, "migrate.after_statement") /* a migration's statement
 X(PREHEAT_AFTER_SHARD, "preheat.after_shard")         /* one shard is on sale, the activity is not marked */
 X(CHANGE_BEFORE_COMMIT, "change.before_commit") /* changes of orders decided, nothing of them sent, rows locked */
 X(CHANGE_AFTER_COMMIT, "change.after_commit")   /* changes of orders durable, their messages not handed on */
+X(PREHEAT_AFTER_MARK, "preheat.after_mark")           /* all is on sale and marked, no gate was told */
+X(ACTIVITY_AFTER_DATABASE, "activity.after_database") /* start, end, extend: MySQL has it, no shard does */
+X(ACTIVITY_AFTER_SHARD, "activity.after_shard")       /* one shard has it, the others and the gates do not */

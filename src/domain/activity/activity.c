@@ -98,11 +98,30 @@ static const char select_activity[] =
                          "a.created_at") ",a.state,a.currency,a.title "
                                          "FROM activity a LEFT JOIN activity_stock s ON s.activity_id=a.id";
 
+static bool read_rows(struct db *db, const struct strbuf *sql, activity_fn on_activity, void *arg, struct error *err)
+{
+    struct reading reading = {on_activity, arg};
+
+    return db_query(db, (struct slice){sql->data, sql->len}, take_row, &reading, err);
+}
+
+bool activity_read_unsettled(struct db *db, activity_fn on_activity, void *arg, struct error *err)
+{
+    struct strbuf sql = STRBUF_INIT;
+    bool ok;
+
+    strbuf_add_str(&sql, select_activity);
+    strbuf_addf(&sql, " WHERE a.state IN('%s','%s','%s') ORDER BY a.id", states[ACTIVITY_SCHEDULED].name,
+                states[ACTIVITY_RUNNING].name, states[ACTIVITY_ENDED].name);
+    ok = read_rows(db, &sql, on_activity, arg, err);
+    strbuf_release(&sql);
+    return ok;
+}
+
 bool activity_read(struct db *db, const int64_t *ids, size_t count, activity_fn on_activity, void *arg,
                    struct error *err)
 {
     struct strbuf sql = STRBUF_INIT;
-    struct reading reading = {on_activity, arg};
     bool ok;
 
     strbuf_add_str(&sql, select_activity);
@@ -111,7 +130,7 @@ bool activity_read(struct db *db, const int64_t *ids, size_t count, activity_fn 
         strbuf_add_i64(&sql, ids[i]);
     }
     strbuf_add_str(&sql, count ? ") ORDER BY a.id" : " ORDER BY a.id");
-    ok = db_query(db, (struct slice){sql.data, sql.len}, take_row, &reading, err);
+    ok = read_rows(db, &sql, on_activity, arg, err);
     strbuf_release(&sql);
     return ok;
 }

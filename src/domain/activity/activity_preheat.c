@@ -2,6 +2,7 @@
 
 #include <inttypes.h>
 
+#include "orderd/activity_apply.h"
 #include "orderd/activity_store.h"
 #include "orderd/check.h"
 #include "orderd/fault.h"
@@ -34,20 +35,21 @@ static bool in_the_way(const struct stock_plan *plan, const char *what, int64_t 
                      plan->shard, plan->activity, what, there, wanted, a->left, a->held, a->sold);
 }
 
-static bool as_planned(const struct stock_plan *p, const struct stock_audit *a, struct error *err)
+/* Once it is marked, `orderctl activity restock` may have moved caps: then their sum counts (sum_kept). */
+static bool as_planned(const struct preheat *preheat, const struct stock_plan *p, const struct stock_audit *a)
 {
     const struct {
         const char *name;
         int64_t there, wanted;
     } values[] = {
-        {"epoch", a->epoch, p->epoch},       {"cap", a->cap, p->cap},
+        {"epoch", a->epoch, p->epoch},       {"cap", a->cap, preheat->activity->preheated ? a->cap : p->cap},
         {"limit", a->limit, p->limit},       {"starts_at", a->starts_at, p->starts_at},
         {"ends_at", a->ends_at, p->ends_at},
     };
 
     for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
         if (values[i].there != values[i].wanted)
-            return in_the_way(p, values[i].name, values[i].there, values[i].wanted, a, err);
+            return in_the_way(p, values[i].name, values[i].there, values[i].wanted, a, preheat->err);
     }
     return true;
 }
@@ -92,7 +94,10 @@ static bool look(const struct preheat *p, struct activity_shard *shard)
     if (a.code == STOCK_AUDIT_PRESENT) {
         shard->state = ACTIVITY_SHARD_THERE;
         shard->left = a.left;
-        return as_planned(plan, &a, p->err);
+        if (!as_planned(p, plan, &a))
+            return false;
+        shard->plan.cap = a.cap;
+        return true;
     }
     shard->state = ACTIVITY_SHARD_HALF;
     if (half_done(plan, &a))
@@ -139,16 +144,30 @@ static bool put_and_verify(const struct preheat *p, struct activity_shard *shard
     return true;
 }
 
+static bool sum_kept(const struct preheat *p, int64_t cap)
+{
+    const struct activity *a = p->activity;
+
+    return cap == a->total_stock ||
+           error_set(p->err, ERROR_REFUSED,
+                     "the shards of activity %" PRId64 " have %" PRId64 " units and the activity %" PRId64
+                     "; `orderctl activity restock %" PRId64 " --stock %" PRId64 "` evens them out",
+                     a->id, cap, a->total_stock, a->id, a->total_stock);
+}
+
 static bool each_shard(const struct preheat *p, bool (*step)(const struct preheat *, struct activity_shard *))
 {
+    int64_t cap = 0;
+
     for (int i = 0; i < p->activity->shards; i++) {
         struct activity_shard shard = {.state = ACTIVITY_SHARD_MISSING};
 
         activity_plan(p->activity, i, &shard.plan);
         if (!step(p, &shard))
             return false;
+        cap += shard.plan.cap;
     }
-    return true;
+    return sum_kept(p, cap);
 }
 
 static bool look_and_tell(const struct preheat *p, struct activity_shard *shard)
@@ -174,17 +193,30 @@ static bool on_time(const struct activity *a, int64_t now, struct error *err)
     return a->ends_at > now || error_set(err, ERROR_REFUSED, "the sale of activity %" PRId64 " is over already", a->id);
 }
 
+/* Its answer does not matter: the calendar announces what is not announced. */
+static bool announce(const struct preheat *p)
+{
+    struct stock_announcement announcement = activity_announcement(p->activity);
+    struct stock_announced answer;
+
+    FAULT(PREHEAT_AFTER_MARK);
+    return stock_announce(p->kv, &announcement, &answer, p->err);
+}
+
 bool activity_preheat(struct db *db, struct kv *kv, int64_t id, bool dry_run, activity_shard_fn on_shard, void *arg,
                       struct activity *out, struct error *err)
 {
     struct preheat p = {db, kv, out, dry_run, on_shard, arg, err};
     int64_t now;
 
-    if (!activity_store_get(db, id, out, err) || !activity_store_now(db, &now, err) || !on_time(out, now, err) ||
-        !each_shard(&p, look_and_tell))
+    if (!activity_store_get(db, id, out, err) || !activity_store_now(db, &now, err))
+        return false;
+    if (out->state == ACTIVITY_RUNNING)
+        return true;
+    if (!on_time(out, now, err) || !each_shard(&p, look_and_tell))
         return false;
     if (dry_run)
         return true;
     return each_shard(&p, put_and_verify) && activity_store_mark_preheated(db, id, out->epoch, err) &&
-           activity_store_get(db, id, out, err);
+           activity_store_get(db, id, out, err) && announce(&p);
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "activity_draft.h"
+#include "activity_sql.h"
 #include "orderd/check.h"
 #include "orderd/clock.h"
 
@@ -152,21 +153,6 @@ static bool approvable(const struct activity *a, const struct activity_standing 
     return true;
 }
 
-/* One legal move; nothing happens where the activity is not in `from` any more. more: further assignments. */
-static bool move(struct db *db, int64_t id, enum activity_state from, enum activity_state to, const char *more,
-                 struct error *err)
-{
-    struct strbuf sql = STRBUF_INIT;
-    bool ok;
-
-    CHECK(activity_state_may_follow(from, to));
-    strbuf_addf(&sql, "UPDATE activity SET state='%s'%s WHERE id=%" PRId64 " AND state='%s'", activity_state_name(to),
-                more, id, activity_state_name(from));
-    ok = db_run(db, (struct slice){sql.data, sql.len}, err);
-    strbuf_release(&sql);
-    return ok;
-}
-
 bool activity_store_approve(struct db *db, int64_t id, bool dry_run, bool *approved, struct activity *out,
                             struct error *err)
 {
@@ -181,13 +167,12 @@ bool activity_store_approve(struct db *db, int64_t id, bool dry_run, bool *appro
     if (!activity_store_now(db, &now, err) || !activity_store_standing(db, id, &standing, err) ||
         !approvable(out, &standing, now, err))
         return false;
-    *approved = true;
-    if (dry_run)
+    if (dry_run) {
+        *approved = true;
         return true;
-    if (!move(db, id, ACTIVITY_REVIEW, ACTIVITY_SCHEDULED, ",epoch=epoch+1", err))
-        return false;
-    *approved = db_matched(db, 0) == 1;
-    return activity_store_get(db, id, out, err);
+    }
+    return activity_sql_move(db, id, ACTIVITY_REVIEW, ACTIVITY_SCHEDULED, ",epoch=epoch+1", "", approved, err) &&
+           activity_store_get(db, id, out, err);
 }
 
 bool activity_store_mark_preheated(struct db *db, int64_t id, int32_t epoch, struct error *err)

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "orderd/activity_move.h"
 #include "orderd/clock.h"
 #include "orderd/units.h"
 #include "record.h"
@@ -40,6 +41,25 @@ void activity_result(const struct activity *a, const char *result)
     record_close(&line, '}');
     record_print(&line);
     strbuf_release(&line);
+}
+
+/* In steps that are shorter than any mysql.read_timeout. */
+#define HOLD_TRIES  5
+#define HOLD_STEP_S 1
+
+bool activity_hold(const struct ctl *ctl, struct db *db, struct error *err)
+{
+    bool locked = false;
+
+    for (int i = 0; i < HOLD_TRIES && !locked; i++) {
+        print_progress(ctl, "waiting for another change of activity %" PRId64, ctl->operand_id);
+        if (!activity_lock(db, ctl->operand_id, HOLD_STEP_S, &locked, err))
+            return false;
+    }
+    print_progress_end();
+    return locked || error_set(err, ERROR_DB_CONFLICT,
+                               "another command changes activity %" PRId64 " just now; wait for it and run this again",
+                               ctl->operand_id);
 }
 
 enum tint activity_tint(enum activity_state state)

@@ -13,6 +13,10 @@ void activity_result(const struct activity *activity, const char *result);
 /* The activity in several lines. */
 void activity_print(const struct ctl *ctl, const struct activity *activity);
 
+/* Takes the lock under which MySQL and Redis are changed together (activity_lock), for as long as db is open;
+ * DB_CONFLICT where somebody else keeps it for 5 seconds. */
+ORDERD_MUST_CHECK bool activity_hold(const struct ctl *ctl, struct db *db, struct error *err);
+
 enum tint activity_tint(enum activity_state state);
 
 #endif

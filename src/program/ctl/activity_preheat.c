@@ -80,7 +80,9 @@ static bool preheat(struct ctl *ctl, struct db *db, struct kv *kv, struct activi
         warn_of_eviction(kv);
     if (!ok && error_class_of(err) == ERROR_CLASS_OUTAGE)
         ctl_advise(ctl, "run the same command again: it goes on where it stopped");
-    if (ok && dry_run)
+    if (ok && activity->state == ACTIVITY_RUNNING)
+        print_note(ctl, "activity %" PRId64 " is running and was preheated before; nothing was changed", activity->id);
+    else if (ok && dry_run)
         print_note(ctl, "nothing was changed");
     else if (ok)
         print_note(ctl, "the stock of activity %" PRId64 " is in Redis and was read back; shards: %" PRId32,
@@ -93,7 +95,8 @@ bool ctl_activity_preheat(struct ctl *ctl, struct error *err)
     struct activity activity;
     struct db *db = ctl_open_schema(ctl, err);
     struct kv *kv = db ? ctl_open_kv(ctl, err) : NULL;
-    bool ok = kv && preheat(ctl, db, kv, &activity, err);
+    bool hold = !ctl->values[CTL_OPTION_activity_preheat_dry_run].set;
+    bool ok = kv && (!hold || activity_hold(ctl, db, err)) && preheat(ctl, db, kv, &activity, err);
 
     kv_close(&kv);
     db_close(&db);
