@@ -200,7 +200,8 @@ bool repair_lives(struct repair *r)
     for (size_t i = 0; i < r->picked_count; i++) {
         const struct balance_finding *f = &r->findings[r->picked[i]];
 
-        list[i] = (struct stock_extend){f->activity_id, f->shard, 0, f->seen, f->epoch};
+        list[i] = (struct stock_extend){
+            .activity = f->activity_id, .shard = f->shard, .expire_at = f->seen, .epoch = f->epoch};
     }
     ok = stock_extend_many(r->kv, list, r->picked_count, answers, errs, r->err);
     for (size_t i = 0; i < r->picked_count && ok; i++) {
