@@ -21,6 +21,7 @@
 #include "orderd/order_store.h"
 #include "orderd/reason.h"
 #include "orderd/stock.h"
+#include "orderd/strbuf.h"
 
 /* ---- kinds ---- */
 
@@ -175,6 +176,17 @@ enum balance_verdict {
 };
 enum balance_verdict balance_verdict(const struct balance_report *report);
 const char *balance_verdict_name(enum balance_verdict verdict);
+
+/* Findings of all kinds; of kinds that have somebody to mend them. */
+int64_t balance_findings(const struct balance_report *report);
+int64_t balance_gaps(const struct balance_report *report);
+
+/* The counts by kind, and the sums, each as a JSON object. */
+void balance_counts_json(const struct balance_report *report, struct strbuf *out);
+void balance_sums_json(const struct balance_report *report, struct strbuf *out);
+
+/* One finding as a JSON object. */
+void balance_finding_json(const struct balance_finding *finding, struct strbuf *out);
 
 /* ---- mending ---- */
 
