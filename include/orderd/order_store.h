@@ -61,4 +61,8 @@ struct order_stock {
 ORDERD_MUST_CHECK bool order_store_stock(struct db *db, int64_t activity_id, struct order_stock *out,
                                          struct error *err);
 
+/* The median of reserved_at (ms since 1970) of the newest rows of all activities, at most `last` of them (1..1000):
+ * about what the create lanes are working on. 0 where there are no rows. */
+ORDERD_MUST_CHECK bool order_store_median_reserved(struct db *db, size_t last, int64_t *out, struct error *err);
+
 #endif
