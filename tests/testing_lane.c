@@ -123,7 +123,7 @@ static void make_schema(int64_t stock)
         TESTING_ACTIVITY, TESTING_SKU, TESTING_PRICE, stock, TESTING_ACTIVITY, stock, stock);
 }
 
-static void make_topology(void)
+void testing_lane_topology(void)
 {
     struct error err = {0};
     struct broker *broker = broker_open(testing_lane_conf, "test topology", &err);
@@ -147,7 +147,7 @@ void testing_lane_setup(int64_t stock, const char *create)
              queue, create ? create : "", testing_lane_delays,
              getenv("ORDERD_TEST_LOG") ? getenv("ORDERD_TEST_LOG") : "error");
     testing_lane_conf = testing_conf(extra);
-    make_topology();
+    testing_lane_topology();
     (void)testing_dead_letters(-1, "");
 }
 

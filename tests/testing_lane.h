@@ -20,6 +20,9 @@ void testing_lane_setup(int64_t stock, const char *create);
 /* The retry delays that it configures and declares; set before it. */
 extern const char *testing_lane_delays;
 
+/* Makes what is missing of the topology: for a test that deleted some of it. */
+void testing_lane_topology(void);
+
 extern struct conf *testing_lane_conf;
 extern struct db *testing_lane_db; /* a connection of the test's own */
 

@@ -410,21 +410,6 @@ END_TEST
 
 /* ---- the broker is not as it should be ---- */
 
-static void apply_ignore(void *arg, const struct topology_finding *f)
-{
-    (void)arg, (void)f;
-}
-
-static void apply_topology(void)
-{
-    struct error err = {0};
-    struct broker *b = broker_open(testing_lane_conf, "test topology", &err);
-
-    ck_assert_ok(b != NULL, &err);
-    ck_assert_ok(topology_walk(b, testing_lane_conf, true, apply_ignore, NULL, &err), &err);
-    broker_close(&b, true);
-}
-
 static void delete_exchange(const char *name)
 {
     testing_rabbitmqctl(
@@ -447,7 +432,7 @@ START_TEST(retry_queue_missing)
     testing_wait(parked() > 0, 10000, "messages wait aside");
     publish_range(21, 30);
     testing_wait_orders(29, 10000);
-    apply_topology();
+    testing_lane_topology();
     testing_letters_dead(&dead, 1, 200);
     testing_wait_orders(30, 10000);
     testing_lane_stop();
@@ -480,7 +465,7 @@ START_TEST(same_message_id_in_one_window)
     testing_lane_start(1);
     testing_wait(parked() > 0, 10000, "messages wait aside");
     clock_sleep_ms(300);
-    apply_topology();
+    testing_lane_topology();
     testing_wait_orders(1, 10000);
     testing_letters_dead(&dead, 4, 300);
     testing_lane_stop();
