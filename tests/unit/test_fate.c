@@ -1,4 +1,4 @@
-/* flow/create/fate: the policy by table, every reason with every number of tries. */
+/* The policies of flow/create/fate and flow/lane/fate by table, every reason with every number of tries. */
 #include "testing.h"
 
 #include "../../src/flow/create/fate.h"
@@ -72,6 +72,20 @@ START_TEST(every_reason_and_number_of_tries)
 }
 END_TEST
 
+/* The engine's own, for kinds that decide nothing terminally: a failure that used up its tries is a dead letter. */
+START_TEST(without_a_decision)
+{
+    for (size_t r = 0; r < sizeof retries / sizeof *retries; r++) {
+        for (size_t a = 0; a < sizeof attempts / sizeof *attempts; a++) {
+            bool spent = (uint64_t)attempts[a] >= retries[r];
+            enum fate want = spent && policy[_i].first == FATE_RETRY ? FATE_DEAD : policy[_i].first;
+
+            ck_assert_int_eq(lane_fate(policy[_i].reason, attempts[a], retries[r]), want);
+        }
+    }
+}
+END_TEST
+
 /* A reason that is added to tbl/reason.h must be given its policy here too. */
 START_TEST(no_reason_is_left_out)
 {
@@ -105,6 +119,7 @@ int main(void)
     TCase *c = tcase_create("policy");
 
     tcase_add_loop_test(c, every_reason_and_number_of_tries, 0, (int)(sizeof policy / sizeof *policy));
+    tcase_add_loop_test(c, without_a_decision, 0, (int)(sizeof policy / sizeof *policy));
     tcase_add_test(c, no_reason_is_left_out);
     tcase_add_test(c, as_many_tries_as_queues);
     suite_add_tcase(s, c);
