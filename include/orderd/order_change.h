@@ -67,6 +67,9 @@ ORDERD_MUST_CHECK bool order_change_run(struct db *db, struct order_change *chan
                                         const struct order_change_options *options, struct local_messages *committed,
                                         struct error *err);
 
+/* Whether its statements could run at all: tables, columns and privileges. Writes nothing. */
+ORDERD_MUST_CHECK bool order_change_probe(struct db *db, struct error *err);
+
 /* Up to max pending orders whose time-out has been over for more than grace_ms (>= 0), the longest overdue first, as
  * EXPIRE wishes in out. Reads what is committed now, locks nothing. */
 ORDERD_MUST_CHECK bool order_change_due(struct db *db, int64_t grace_ms, size_t max, struct order_change *out,

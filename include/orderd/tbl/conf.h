@@ -78,6 +78,14 @@ X(create, unknown_tries, INT, 3, 1, 20, RELOAD,
 X(create, activity_refresh, DURATION, 5000, 100, 60000, RELOAD,
   "How long a lane trusts what it read of an activity (prices and time-outs are frozen once it is approved).")
 
+X(payment, lanes, INT, 1, 0, 16, RESTART, "Payment lanes (threads) in this process, which work on order.paid; 0: none here.")
+X(payment, batch_max, INT, 500, 1, 500, RELOAD, "Most payments in one transaction.")
+X(payment, prefetch, INT, 1000, 1, 2000, RESTART, "Deliveries the broker may hand to a payment lane ahead of its acknowledgements.")
+
+X(cancel, lanes, INT, 1, 0, 16, RESTART, "Cancel lanes (threads) in this process, which work on order.cancel; 0: none here.")
+X(cancel, batch_max, INT, 200, 1, 500, RELOAD, "Most cancellations in one transaction.")
+X(cancel, prefetch, INT, 400, 1, 2000, RESTART, "Deliveries the broker may hand to a cancel lane ahead of its acknowledgements.")
+
 X(retry, delays, DELAYS, "1s,5s,30s", 10, 86400000, RESTART,
   "How long a message that failed by its own fault waits before each further try; the number of delays is the number of retries. After the last one it is decided: dead letter, stock given back. Changing it needs `orderctl topology apply`.")
 
@@ -94,6 +102,9 @@ X(relay, attempts_max, INT, 20, 1, 1000, RELOAD,
 X(relay, keep_sent, DURATION, 86400000, 0, 2592000000, RELOAD, "How long sent rows are kept before they are deleted.")
 X(relay, clean_interval, DURATION, 30000, 100, 3600000, RELOAD,
   "How often sent rows are deleted, in small batches, by whichever process is elected.")
+
+X(events, enabled, BOOL, 1, 0, 1, RELOAD,
+  "Tell every change of an order on the exchange order.event (docs/events.md). What was written before it is switched off is still told.")
 
 X(log, level, CHOICE, "info", 0, 0, RELOAD, "error|warning|info|debug: debug writes a line per order.")
 X(log, format, CHOICE, "logfmt", 0, 0, RELOAD, "logfmt|json: One line per event on standard error, either way.")

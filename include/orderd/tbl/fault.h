@@ -23,3 +23,9 @@ X(CHANGE_AFTER_COMMIT, "change.after_commit")   /* changes of orders durable, th
 X(PREHEAT_AFTER_MARK, "preheat.after_mark")           /* all is on sale and marked, no gate was told */
 X(ACTIVITY_AFTER_DATABASE, "activity.after_database") /* start, end, extend: MySQL has it, no shard does */
 X(ACTIVITY_AFTER_SHARD, "activity.after_shard")       /* one shard has it, the others and the gates do not */
+X(PAYMENT_TAKEN, "payment.taken")
+X(PAYMENT_BEFORE_ACK, "payment.before_ack")     /* decided, durable, not acknowledged */
+X(PAYMENT_AFTER_ACK, "payment.after_ack")
+X(CANCEL_TAKEN, "cancel.taken")
+X(CANCEL_BEFORE_ACK, "cancel.before_ack")
+X(CANCEL_AFTER_ACK, "cancel.after_ack")

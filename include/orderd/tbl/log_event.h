@@ -62,3 +62,7 @@ X(LANE_RESUMED, INFO, 1, "lane_resumed", "lane goes on")
 /* changes of orders */
 X(CHANGE_RETRIED, INFO, 5, "change_retried", "changes of orders met a conflict and are run again")
 X(STOCK_CAPPED, ERROR, 20, "stock_capped", "units of closed orders were over the total in the database and were dropped; reconcile this activity")
+X(ORDER_CHANGED, DEBUG, 0, "order_changed", "order was paid or cancelled")
+X(REFUND_DUE, WARNING, 200, "refund_due", "payment that no order can use; it must be refunded")
+X(CHANGE_VOID, DEBUG, 0, "change_void", "payment or cancellation changes nothing (any more)")
+X(CHANGE_FAILED, WARNING, 200, "change_failed", "payment or cancellation cannot be done (yet)")

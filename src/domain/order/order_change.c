@@ -234,6 +234,24 @@ bool order_change_run(struct db *db, struct order_change *changes, size_t count,
     return ok;
 }
 
+bool order_change_probe(struct db *db, struct error *err)
+{
+    static const char sql[] =
+        "SELECT id,order_no,expires_at FROM orders WHERE FALSE FOR UPDATE;"
+        "SELECT rebuy_after_release,reservations FROM activity WHERE FALSE;"
+        "UPDATE orders SET status='closed',reason='',units_returned=0,paid_at=NULL,closed_at=NULL WHERE FALSE;"
+        "INSERT INTO payment(payment_ref,order_no,amount,paid_at,outcome,reason) SELECT "
+        "payment_ref,order_no,amount,paid_at,outcome,reason FROM payment WHERE FALSE;"
+        "INSERT INTO local_message(message_key,topic,payload) SELECT message_key,topic,payload FROM local_message "
+        "WHERE FALSE;"
+        "UPDATE activity_stock SET available=available WHERE FALSE AND total>0";
+
+    if (db_run(db, slice_of(sql), err))
+        return true;
+    db_rollback(db);
+    return error_prefix(err, "looking whether orders can be changed again");
+}
+
 /* ---- what is overdue ---- */
 
 struct overdue {

@@ -7,9 +7,12 @@
 
 #include "orderd/check.h"
 #include "orderd/create_lane.h"
+#include "orderd/payment_lane.h"
 
 static const struct lane_kind *const kinds[] = {
     &create_lane,
+    &payment_lane,
+    &cancel_lane,
 };
 
 #define KINDS (sizeof kinds / sizeof *kinds)

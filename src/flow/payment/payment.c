@@ -1,0 +1,41 @@
+#include "orderd/order_request.h"
+#include "orderd/payment_lane.h"
+#include "orderd/topology.h"
+#include "request.h"
+
+static void settings(const struct conf *conf, struct lane_settings *out)
+{
+    *out = (struct lane_settings){
+        .queue = topology_name(TOPOLOGY_QUEUE_PAID),
+        .lanes = conf->payment_lanes,
+        .prefetch = conf->payment_prefetch,
+        .batch_max = conf->payment_batch_max,
+        .hold_max = conf->create_hold_max,
+    };
+}
+
+static void decode(struct lane *lane, struct lane_item *base)
+{
+    struct request *r = (struct request *)base;
+    char detail[256];
+    enum reason reason = order_paid_decode(base->delivery.body, &r->change, detail, sizeof detail);
+
+    r->why = "";
+    if (reason != REASON_NONE)
+        lane_decide(lane, base, reason, lane_detail(lane, "%s", detail));
+}
+
+const struct lane_kind payment_lane = {
+    .name = "payment",
+    .settings = settings,
+    .item_size = sizeof(struct request),
+    .own_size = sizeof(struct request_own),
+    .decode = decode,
+    .work = request_work,
+    .report = request_report,
+    .fate = lane_fate,
+    .probe = order_change_probe,
+    .taken = FAULT_POINT(PAYMENT_TAKEN),
+    .before_ack = FAULT_POINT(PAYMENT_BEFORE_ACK),
+    .after_ack = FAULT_POINT(PAYMENT_AFTER_ACK),
+};

@@ -1,0 +1,250 @@
+/* Payments and cancellations as messages, through their lanes and the relay, against the real broker, database and
+ * Redis: each state of an order, and everything that comes twice, too late, wrong or in the other order. */
+#include "testing_money.h"
+
+#include <inttypes.h>
+#include <jansson.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "orderd/clock.h"
+#include "orderd/payment_lane.h"
+#include "testing_letters.h"
+#include "testing_relay.h"
+
+#define CAP 200
+
+static struct testing_spy spy;
+static struct testing_letters letters;
+
+static void setup_sale(int64_t limit, bool rebuy)
+{
+    testing_money_setup(CAP, limit, rebuy);
+    testing_spy_open(&spy, "order.event", "#");
+}
+
+static void setup(void)
+{
+    setup_sale(2, true);
+}
+
+static void start(unsigned payment, unsigned cancel)
+{
+    testing_lane_start(0);
+    testing_lane_add(&payment_lane, payment);
+    testing_lane_add(&cancel_lane, cancel);
+}
+
+/* Ends the lanes, which then must have left nothing in their queues. */
+static void stop(void)
+{
+    testing_lane_stop();
+    ck_assert_uint_eq(testing_money_waiting("order.paid"), 0);
+    ck_assert_uint_eq(testing_money_waiting("order.cancel"), 0);
+}
+
+/* Until so many deliveries were taken, retries included; stop() then waits for what is in hand. */
+static void wait_taken(int64_t deliveries)
+{
+    testing_wait(testing_metric(METRIC_MESSAGES_RECEIVED) >= deliveries, 15000, "all messages are taken");
+}
+
+static bool order_is(const char *no, const char *status, const char *reason)
+{
+    return testing_number("SELECT COUNT(*) FROM orders WHERE order_no='%s' AND status='%s' AND reason='%s'", no, status,
+                          reason) == 1;
+}
+
+static int64_t payment_count(const char *ref, const char *outcome)
+{
+    return testing_number("SELECT COUNT(*) FROM payment WHERE payment_ref='%s' AND outcome LIKE '%s'", ref, outcome);
+}
+
+/* How many events of this kind tell of the order, in all messages that came. */
+static int events(const char *event, const char *no, const char *ref)
+{
+    int found = 0;
+
+    for (size_t i = 0; i < letters.count; i++) {
+        json_t *root = json_loadb(letters.list[i].body.ptr, letters.list[i].body.len, 0, NULL), *entry;
+        size_t n;
+
+        ck_assert_ptr_nonnull(root);
+        json_array_foreach(json_object_get(root, "orders"), n, entry)
+        {
+            const char *its_ref = json_string_value(json_object_get(entry, "payment_ref"));
+
+            found += strcmp(json_string_value(json_object_get(root, "event")), event) == 0 &&
+                     strcmp(json_string_value(json_object_get(entry, "order_no")), no) == 0 &&
+                     (!ref || (its_ref && strcmp(its_ref, ref) == 0));
+        }
+        json_decref(root);
+    }
+    return found;
+}
+
+static int dead(struct testing_letters *list, const char *message_id, const char *reason)
+{
+    int found = 0;
+
+    for (size_t i = 0; i < list->count; i++) {
+        if (!slice_is(list->list[i].message_id, message_id))
+            continue;
+        ck_assert_str_eq(testing_header(&list->list[i], "orderd-reason"), reason);
+        found++;
+    }
+    return found;
+}
+
+/* ---- each state, each message ---- */
+
+/* What is asked of an order in a state, and what must be after it; NULL: the order has no row. */
+static const struct cell {
+    const char *what, *before;
+    const char *after, *reason; /* of the order's row */
+    const char *outcome;        /* of the payment; "": none is written */
+    const char *letter;         /* reason of its dead letter; "": none */
+    const char *event;          /* "": none */
+    const char *gone; /* in Redis: what became of the reservation; NULL: it is held, "": there never was one */
+} cells[] = {
+    {"pay", "unknown", NULL, NULL, "", "order_unknown", "", ""},
+    {"pay", "pending", "paid", "", "applied", "", "order.paid", "sold"},
+    {"pay", "late", "paid", "", "applied", "", "order.paid", "sold"}, /* over its time, and still pending */
+    {"pay", "paid", "paid", "", "refund_due", "", "order.refund_due", "sold"},
+    {"pay", "closed", "closed", "cancelled", "refund_due", "", "order.refund_due", "returned"},
+    {"pay", "rejected", "rejected", "stock_short", "refund_due", "", "order.refund_due", "returned"},
+    {"less", "unknown", NULL, NULL, "", "order_unknown", "", ""},
+    {"less", "pending", "pending", "", "amount_mismatch", "payment_amount", "order.refund_due", NULL},
+    {"less", "paid", "paid", "", "amount_mismatch", "payment_amount", "order.refund_due", "sold"},
+    {"less", "closed", "closed", "cancelled", "amount_mismatch", "payment_amount", "order.refund_due", "returned"},
+    {"less", "rejected", "rejected", "stock_short", "amount_mismatch", "payment_amount", "order.refund_due",
+     "returned"},
+    {"reuse", "unknown", NULL, NULL, "", "payment_conflict", "", ""},
+    {"reuse", "pending", "pending", "", "", "payment_conflict", "", NULL},
+    {"reuse", "paid", "paid", "", "", "payment_conflict", "", "sold"},
+    {"reuse", "closed", "closed", "cancelled", "", "payment_conflict", "", "returned"},
+    {"cancel", "unknown", NULL, NULL, "", "order_unknown", "", ""},
+    {"cancel", "pending", "closed", "cancelled", "", "", "order.closed", "returned"},
+    {"cancel", "paid", "paid", "", "", "", "", "sold"}, /* the failure of an older attempt, after the success */
+    {"cancel", "closed", "closed", "cancelled", "", "", "", "returned"},
+    {"cancel", "rejected", "rejected", "stock_short", "", "", "", "returned"},
+};
+
+#define CELLS   (sizeof cells / sizeof *cells)
+#define RETRIES 3 /* of testing_lane_delays */
+
+static void cell_no(size_t i, char no[40])
+{
+    snprintf(no, 40, "%s_%s_%zu", cells[i].what, cells[i].before, i);
+}
+
+/* Brings an order into its state by the ways that lead there. */
+static void make_before(const struct cell *cell, const char *no, int64_t user)
+{
+    if (strcmp(cell->before, "unknown") == 0)
+        return;
+    testing_money_order(no, user, strcmp(cell->before, "late") == 0 ? -5000 : 3600000);
+    if (strcmp(cell->before, "paid") == 0)
+        testing_money_pay(no, no, TESTING_MONEY_PRICE);
+    if (strcmp(cell->before, "closed") == 0)
+        testing_money_cancel(no);
+    if (strcmp(cell->before, "rejected") == 0) {
+        testing_sql("UPDATE orders SET status='rejected',reason='stock_short',units_returned=1 WHERE order_no='%s';"
+                    "UPDATE activity_stock SET available=available+1 WHERE activity_id=%" PRId64,
+                    no, testing_money.plan.activity);
+        ck_assert_int_eq(testing_give(&testing_money, no, 0).back, 1);
+    }
+}
+
+static void ask(const struct cell *cell, const char *no)
+{
+    char ref[60];
+
+    snprintf(ref, sizeof ref, "new:%s", no);
+    if (strcmp(cell->what, "pay") == 0)
+        testing_money_pay(no, ref, TESTING_MONEY_PRICE);
+    else if (strcmp(cell->what, "less") == 0)
+        testing_money_pay(no, ref, TESTING_MONEY_PRICE - 1);
+    else if (strcmp(cell->what, "reuse") == 0)
+        testing_money_publish(
+            "order.paid", ref,
+            "{\"v\":1,\"order_no\":\"%s\",\"payment_ref\":\"reused\",\"amount\":%d,\"paid_at\":%" PRId64 "}", no,
+            TESTING_MONEY_PRICE, clock_wall_ms());
+    else
+        testing_money_cancel(no);
+}
+
+static void assert_cell(const struct cell *cell, const char *no, struct testing_letters *dead_letters)
+{
+    char ref[60];
+    int64_t rows = testing_number("SELECT COUNT(*) FROM orders WHERE order_no='%s'", no);
+    bool about_payment = strcmp(cell->what, "cancel") != 0;
+
+    snprintf(ref, sizeof ref, "new:%s", no);
+    ck_assert_int_eq(rows, cell->after != NULL);
+    ck_assert_msg(!cell->after || order_is(no, cell->after, cell->reason), "%s is not %s", no, cell->after);
+    ck_assert_int_eq(payment_count(ref, "%"), cell->outcome[0] != '\0');
+    ck_assert_int_eq(payment_count(ref, cell->outcome), cell->outcome[0] != '\0');
+    /* Both copies of the message, each once, by the queue it came from. */
+    ck_assert_int_eq(dead(dead_letters, about_payment ? ref : no, cell->letter), cell->letter[0] ? 2 : 0);
+    ck_assert_int_eq(events("order.refund_due", no, ref), strcmp(cell->event, "order.refund_due") == 0);
+    ck_assert_int_eq(events("order.paid", no, NULL), cell->after && strcmp(cell->after, "paid") == 0);
+    ck_assert_int_eq(events("order.closed", no, NULL), cell->after && strcmp(cell->after, "closed") == 0);
+    testing_shard_hash(&testing_money, STOCK_KEY_GONE, no, cell->gone && cell->gone[0] ? cell->gone : NULL);
+}
+
+START_TEST(each_state_and_message)
+{
+    struct testing_letters dead_letters = {0};
+    int64_t retried = 0, dead_count = 0, before = 0;
+    char no[40];
+
+    start(2, 1);
+    testing_money_order("other", 1, 3600000);
+    testing_money_pay("other", "reused", TESTING_MONEY_PRICE);
+    for (size_t i = 0; i < CELLS; i++) {
+        cell_no(i, no);
+        make_before(&cells[i], no, 100 + (int64_t)i);
+        before += strcmp(cells[i].before, "paid") == 0 || strcmp(cells[i].before, "closed") == 0;
+        retried += strcmp(cells[i].letter, "order_unknown") == 0;
+        dead_count += cells[i].letter[0] != '\0';
+    }
+    wait_taken(1 + before);
+    testing_wait(testing_number("SELECT COUNT(*) FROM orders WHERE status IN('paid','closed')") == 1 + before, 5000,
+                 "all states are reached");
+    for (size_t i = 0; i < CELLS; i++) { /* each message twice */
+        cell_no(i, no);
+        ask(&cells[i], no);
+        ask(&cells[i], no);
+    }
+    wait_taken(1 + before + 2 * (int64_t)CELLS + 2 * RETRIES * retried);
+    stop();
+    testing_letters_dead(&dead_letters, (size_t)(2 * dead_count), 100);
+    ck_assert_uint_eq(dead_letters.count, (size_t)(2 * dead_count));
+    start(0, 0); /* the relay */
+    testing_money_balances();
+    stop();
+    testing_spy_take(&spy, &letters, 1, 300);
+    for (size_t i = 0; i < CELLS; i++) {
+        cell_no(i, no);
+        assert_cell(&cells[i], no, &dead_letters);
+    }
+    testing_letters_free(&dead_letters);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("payment");
+    TCase *c = tcase_create("lanes");
+
+    tcase_set_timeout(c, 60);
+    tcase_add_checked_fixture(c, setup, NULL);
+    tcase_add_unchecked_fixture(c, NULL, testing_money_clean);
+    tcase_add_test(c, each_state_and_message);
+    suite_add_tcase(s, c);
+    return testing_main(s);
+}
