@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "orderd/clock.h"
+#include "orderd/order_change.h"
 #include "orderd/payment_lane.h"
 #include "testing_letters.h"
 #include "testing_relay.h"
@@ -84,6 +85,27 @@ static int events(const char *event, const char *no, const char *ref)
         json_decref(root);
     }
     return found;
+}
+
+/* An event that was sent again after a crash says the same again, under the same id: as a consumer, forgets it. */
+static void forget_repeats(void)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < letters.count; i++) {
+        struct broker_delivery *d = &letters.list[i];
+        size_t j = 0;
+
+        while (j < kept && !slice_equal(letters.list[j].message_id, d->message_id))
+            j++;
+        if (j < kept) {
+            ck_assert(slice_equal(letters.list[j].body, d->body));
+            broker_delivery_release(d);
+        } else {
+            letters.list[kept++] = *d;
+        }
+    }
+    letters.count = kept;
 }
 
 static int dead(struct testing_letters *list, const char *message_id, const char *reason)
@@ -236,6 +258,217 @@ START_TEST(each_state_and_message)
 }
 END_TEST
 
+/* ---- what comes often, late, or cannot be read ---- */
+
+/* A payment that comes too late, forty times over, at two lanes: one refund, one event. */
+START_TEST(one_refund_however_often_it_comes)
+{
+    testing_sale_order("A", 1, 3600000);
+    start(2, 1);
+    testing_sale_cancel("A");
+    testing_wait(order_is("A", "closed", "cancelled"), 5000, "the order is closed");
+    for (int i = 0; i < 40; i++)
+        testing_sale_pay("A", "late", TESTING_SALE_PRICE);
+    wait_taken(41);
+    testing_wait(testing_metric(METRIC_REFUNDS_DUE) + testing_metric(METRIC_CHANGES_VOID) == 40, 5000,
+                 "all are judged");
+    testing_sale_balances();
+    stop();
+    ck_assert_int_eq(testing_metric(METRIC_REFUNDS_DUE), 1);
+    ck_assert_int_eq(testing_number("SELECT COUNT(*) FROM payment WHERE order_no='A' AND payment_ref='late' AND "
+                                    "outcome='refund_due' AND reason='refund_closed' AND amount=%d",
+                                    TESTING_SALE_PRICE),
+                     1);
+    testing_spy_take(&spy, &letters, 2, 200);
+    ck_assert_uint_eq(letters.count, 2);
+    ck_assert_int_eq(events("order.closed", "A", NULL), 1);
+    ck_assert_int_eq(events("order.refund_due", "A", "late"), 1);
+    ck_assert(slice_is(letters.list[1].message_id, "order.refund_due:late"));
+    ck_assert_uint_eq((size_t)testing_dead_letters(0, ""), 0);
+}
+END_TEST
+
+START_TEST(no_message_at_all)
+{
+    struct testing_letters dead_letters = {0};
+
+    testing_sale_order("A", 1, 3600000);
+    start(1, 1);
+    testing_sale_publish("order.paid", "m1", "not json");
+    testing_sale_publish("order.paid", "m2",
+                         "{\"v\":1,\"order_no\":\"A\",\"payment_ref\":\"a b\",\"amount\":250,"
+                         "\"paid_at\":1764400000123}");
+    testing_sale_publish("order.paid", "m3",
+                         "{\"v\":1,\"order_no\":\"A\",\"payment_ref\":\"r\",\"amount\":2.5,"
+                         "\"paid_at\":1764400000123}");
+    testing_sale_publish("order.cancel", "m4", "{\"v\":2,\"order_no\":\"A\",\"reason\":\"x\"}");
+    testing_sale_publish("order.cancel", "m5", "{\"v\":1,\"order_no\":\"A\"}");
+    testing_letters_dead(&dead_letters, 5, 100);
+    ck_assert_uint_eq(dead_letters.count, 5);
+    ck_assert_int_eq(dead(&dead_letters, "m1", "body_not_json"), 1);
+    ck_assert_int_eq(dead(&dead_letters, "m2", "payment_ref_invalid"), 1);
+    ck_assert_int_eq(dead(&dead_letters, "m3", "member_type"), 1);
+    ck_assert_int_eq(dead(&dead_letters, "m4", "version_unknown"), 1);
+    ck_assert_int_eq(dead(&dead_letters, "m5", "member_missing"), 1);
+    for (size_t i = 0; i < dead_letters.count; i++)
+        ck_assert_str_eq(testing_header(&dead_letters.list[i], "orderd-attempt"), "0"); /* at once */
+    stop();
+    ck_assert(order_is("A", "pending", ""));
+    ck_assert_int_eq(testing_number("SELECT COUNT(*) FROM payment"), 0);
+    testing_letters_free(&dead_letters);
+}
+END_TEST
+
+/* One payment that the database will not take (somebody wrote a payment of this order by hand): the others of its batch
+ * are not held up, and it goes where an operator sees it. */
+START_TEST(one_that_is_refused_stands_alone)
+{
+    struct testing_letters dead_letters = {0};
+    char no[20];
+
+    for (int i = 0; i < 40; i++) {
+        snprintf(no, sizeof no, "N%d", i);
+        testing_sale_order(no, i + 1, 3600000);
+        testing_sale_pay(no, no, TESTING_SALE_PRICE); /* no lane yet: they are taken together */
+    }
+    testing_sql("INSERT INTO payment(payment_ref,order_no,amount,paid_at,outcome,reason) "
+                "VALUES('by_hand','N17',1,NOW(3),'applied','')");
+    start(1, 0);
+    testing_letters_dead(&dead_letters, 1, 100);
+    ck_assert_int_eq(dead(&dead_letters, "N17", "constraint"), 1);
+    ck_assert_str_eq(testing_header(&dead_letters.list[0], "orderd-attempt"), "3");
+    testing_sale_balances();
+    stop();
+    ck_assert_int_gt(testing_metric(METRIC_BATCH_SPLITS), 0);
+    ck_assert_int_eq(testing_number("SELECT COUNT(*) FROM orders WHERE status='paid'"), 39);
+    ck_assert(order_is("N17", "pending", ""));
+    testing_letters_free(&dead_letters);
+}
+END_TEST
+
+/* A missing table is no payment's fault: the lane waits, and goes on when it is back. */
+START_TEST(a_missing_table_waits)
+{
+    testing_sale_order("A", 1, 3600000);
+    testing_sql("RENAME TABLE payment TO payment_gone");
+    start(1, 0);
+    testing_sale_pay("A", "r1", TESTING_SALE_PRICE);
+    testing_wait(lane_state_of(testing_lane(0)) == LANE_PAUSED, 10000, "the lane pauses");
+    ck_assert(order_is("A", "pending", ""));
+    testing_sql("RENAME TABLE payment_gone TO payment");
+    testing_wait(order_is("A", "paid", ""), 10000, "the payment is applied");
+    testing_sale_balances();
+    stop();
+    ck_assert_int_eq(testing_dead_letters(0, ""), 0);
+}
+END_TEST
+
+/* ---- whether a released buyer may buy again ---- */
+
+START_TEST(a_released_buyer)
+{
+    bool rebuy = _i & 1, unpaid = _i & 2;
+    struct stock_deducted d;
+
+    setup_sale(1, rebuy);
+    testing_sale_order("A", 7, unpaid ? -1000 : 3600000);
+    testing_sale_order("P", 8, 3600000);
+    ck_assert_int_eq(testing_take(&testing_sale, "B", 7, 1).code, STOCK_DEDUCT_OVER_LIMIT);
+    start(1, 1);
+    if (unpaid) {
+        struct order_change change = {.order_no = "A", .wish = ORDER_WISH_EXPIRE};
+        struct order_change_options options = {.owner = ""};
+        struct local_messages none;
+        struct error err = {0};
+
+        local_messages_init(&none);
+        ck_assert_ok(order_change_run(testing_lane_db, &change, 1, &options, &none, &err), &err);
+        ck_assert_int_eq(change.verdict, REASON_UNPAID);
+        local_messages_free(&none);
+    } else {
+        testing_sale_cancel("A");
+    }
+    testing_sale_pay("P", "r", TESTING_SALE_PRICE);
+    testing_wait(testing_number("SELECT COUNT(*) FROM orders WHERE status='pending'") == 0, 5000, "both are done");
+    testing_sale_balances();
+    stop();
+    d = testing_take(&testing_sale, "C", 7, 1);
+    ck_assert_int_eq(d.code, rebuy ? STOCK_DEDUCT_TAKEN : STOCK_DEDUCT_OVER_LIMIT);
+    ck_assert_int_eq(testing_take(&testing_sale, "A", 7, 1).code, STOCK_DEDUCT_GONE);       /* never the old number */
+    ck_assert_int_eq(testing_take(&testing_sale, "Q", 8, 1).code, STOCK_DEDUCT_OVER_LIMIT); /* has paid for one */
+}
+END_TEST
+
+/* ---- crashes ---- */
+
+#define CRASH_ORDERS 60
+
+static const char *const crash_points[] = {
+    "payment.taken=kill@1",       "change.before_commit=kill@1", "change.after_commit=kill@1",
+    "payment.before_ack=kill@1",  "payment.after_ack=kill@1",    "cancel.taken=kill@1",
+    "cancel.before_ack=kill@1",   "cancel.after_ack=kill@1",     "change.before_commit=fail@1",
+    "change.after_commit=fail@1",
+};
+
+/* Lanes and a relay in a process of their own, until the fault ends it (or, where it is a lost answer, everything is
+ * done). */
+static void run_until(const char *fault)
+{
+    bool kills = strstr(fault, "kill") != NULL;
+    pid_t pid = fork();
+    int status;
+
+    ck_assert_int_ge(pid, 0);
+    if (pid == 0) {
+        testing_faults(fault);
+        start(1, 1);
+        if (kills) {
+            clock_sleep_ms(10000);
+            _exit(1);
+        }
+        testing_wait(testing_number("SELECT COUNT(*) FROM orders WHERE status='pending'") == 0, 10000, "all are done");
+        testing_lane_stop();
+        _exit(0);
+    }
+    ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+    ck_assert_msg(kills ? WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL : status == 0, "%s: status %d", fault,
+                  status);
+}
+
+START_TEST(crashes_change_nothing_twice)
+{
+    char no[20];
+
+    for (int i = 0; i < CRASH_ORDERS; i++) {
+        snprintf(no, sizeof no, "N%d", i);
+        testing_sale_order(no, i + 1, 3600000);
+        if (i % 3 == 0)
+            testing_sale_cancel(no);
+        else
+            testing_sale_pay(no, no, TESTING_SALE_PRICE);
+    }
+    run_until(crash_points[_i]);
+    testing_sql(
+        "UPDATE local_message SET due_at=NOW(6) WHERE state='pending'"); /* do not wait for the dead one's lease */
+    start(1, 1);
+    testing_wait(testing_number("SELECT COUNT(*) FROM orders WHERE status='pending'") == 0, 10000, "all are done");
+    testing_sale_balances();
+    stop();
+    testing_spy_take(&spy, &letters, 2, 200);
+    forget_repeats();
+    for (int i = 0; i < CRASH_ORDERS; i++) {
+        snprintf(no, sizeof no, "N%d", i);
+        ck_assert(i % 3 == 0 ? order_is(no, "closed", "cancelled") : order_is(no, "paid", ""));
+        ck_assert_int_eq(payment_count(no, "applied"), i % 3 != 0);
+        ck_assert_int_eq(events("order.paid", no, no), i % 3 != 0);
+        ck_assert_int_eq(events("order.closed", no, NULL), i % 3 == 0);
+    }
+    ck_assert_int_eq(testing_number("SELECT COUNT(*) FROM payment"), CRASH_ORDERS - CRASH_ORDERS / 3);
+    ck_assert_int_eq(testing_number("SELECT COUNT(*) FROM local_message WHERE message_key LIKE '%%refund%%'"), 0);
+    ck_assert_int_eq(testing_dead_letters(0, ""), 0);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("payment");
@@ -245,6 +478,16 @@ int main(void)
     tcase_add_checked_fixture(c, setup, NULL);
     tcase_add_unchecked_fixture(c, NULL, testing_money_clean);
     tcase_add_test(c, each_state_and_message);
+    tcase_add_test(c, one_refund_however_often_it_comes);
+    tcase_add_test(c, no_message_at_all);
+    tcase_add_test(c, one_that_is_refused_stands_alone);
+    tcase_add_test(c, a_missing_table_waits);
+    tcase_add_loop_test(c, crashes_change_nothing_twice, 0, (int)(sizeof crash_points / sizeof *crash_points));
+    suite_add_tcase(s, c);
+    c = tcase_create("rebuy");
+    tcase_set_timeout(c, 60);
+    tcase_add_unchecked_fixture(c, NULL, testing_sale_clean);
+    tcase_add_loop_test(c, a_released_buyer, 0, 4);
     suite_add_tcase(s, c);
     return testing_main(s);
 }
