@@ -31,7 +31,7 @@ static const struct {
     const char *args[24];
     const char *sentence; /* without "orderctl: " and the newline */
 } mistakes[] = {
-    {{NULL}, "a command is missing (one of migrate, topology, activity, outbox, config); see `orderctl --help`"},
+    {{NULL}, "a command is missing (one of migrate, topology, activity, outbox, reconcile, config); see `orderctl --help`"},
     {{"migrat", NULL}, "unknown command \"migrat\" (did you mean \"migrate\"?); see `orderctl --help`"},
     {{"xyz", NULL}, "unknown command \"xyz\"; see `orderctl --help`"},
     {{"", NULL}, "unknown command \"\"; see `orderctl --help`"},
@@ -166,9 +166,13 @@ START_TEST(help_of_command)
 {
     const struct ctl_command *c = &ctl_commands[_i];
     char first[16], second[16], text[128];
+    int words = sscanf(c->words, "%15s %15s", first, second);
 
-    ck_assert_int_eq(sscanf(c->words, "%15s %15s", first, second), 2);
-    PROGRAM_RUN(&p, "orderctl", first, second, "--help");
+    ck_assert_int_ge(words, 1);
+    if (words == 2)
+        PROGRAM_RUN(&p, "orderctl", first, second, "--help");
+    else
+        PROGRAM_RUN(&p, "orderctl", first, "--help");
     ck_assert_int_eq(p.code, EXIT_OK);
     ck_assert_str_eq(p.err, "");
     snprintf(text, sizeof text, "Usage: orderctl %s", c->words);

@@ -17,6 +17,7 @@ X(RELAY_AFTER_MARK, "relay.after_mark")
 X(DEAD_BEFORE_PUBLISH, "dead.before_publish")
 X(DEAD_AFTER_CONFIRM, "dead.after_confirm")     /* in order.dead for good, the original not acknowledged */
 X(MIGRATE_AFTER_STATEMENT, "migrate.after_statement") /* a migration's statement has run, its row is not written */
+X(RECONCILE_AFTER_REPAIR, "reconcile.after_repair")   /* findings are mended, the run is not written down as ended */
 X(PREHEAT_AFTER_SHARD, "preheat.after_shard")         /* one shard is on sale, the activity is not marked */
 X(CHANGE_BEFORE_COMMIT, "change.before_commit") /* changes of orders decided, nothing of them sent, rows locked */
 X(CHANGE_AFTER_COMMIT, "change.after_commit")   /* changes of orders durable, their messages not handed on */
