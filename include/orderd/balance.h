@@ -135,7 +135,7 @@ struct balance_sums {
     int64_t cap, left, held, sold, forfeited, transfer; /* transfer: 0 until shards lend to each other */
     int64_t total, available, live;                     /* MySQL; only with BALANCE_SUMS */
     int64_t held_without_live, live_unknown;            /* units, from the orders by name; with LEDGER and LIVE */
-    bool quiet;          /* neither side changed during the scan: the equation was computed, to the unit */
+    bool quiet;          /* neither side changed during the scan, and all units are known: the equation was computed */
     int64_t unexplained; /* only where quiet: what no order explains; 0: it adds up */
 };
 

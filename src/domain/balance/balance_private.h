@@ -45,9 +45,10 @@ struct scan {
     balance_findings_fn on_findings;
     void *arg;
     struct balance_report *report;
-    int64_t redis_now; /* the latest time of Redis that was seen */
-    bool ended;        /* by on_findings or options->stop */
-    bool expects;      /* its shards ought to be in Redis */
+    int64_t redis_now;  /* the latest time of Redis that was seen */
+    bool ended;         /* by on_findings or options->stop */
+    bool units_unknown; /* of some order: the equation has no meaning */
+    bool expects;       /* its shards ought to be in Redis */
     struct stock_audit *audits;
     bool *readable; /* of each shard: its hashes can be walked */
     struct page page;

@@ -240,6 +240,12 @@ static bool read_page(struct scan *scan, struct row_cursor *cursor, int *rows, s
     return true;
 }
 
+/* Never "> -1": a range over an unsigned column with a negative end was seen to leave out 0 (MariaDB 10.11). */
+static int64_t next_of(const struct row_cursor *cursor)
+{
+    return cursor->begun ? cursor->seq + 1 : 0;
+}
+
 bool rows_live(struct scan *scan, struct row_cursor *cursor, struct error *err)
 {
     int rows;
@@ -247,9 +253,9 @@ bool rows_live(struct scan *scan, struct row_cursor *cursor, struct error *err)
     strbuf_reset(&scan->sql);
     strbuf_addf(&scan->sql,
                 "SELECT " COLUMNS " FROM orders FORCE INDEX(uk_live) WHERE activity_id=%" PRId64
-                " AND live_user>=%" PRId64 " AND (live_user>%" PRId64 " OR user_seq>%" PRId64
+                " AND live_user>=%" PRId64 " AND (live_user>%" PRId64 " OR user_seq>=%" PRId64
                 ") ORDER BY live_user,user_seq",
-                scan->report->activity.id, cursor->user, cursor->user, cursor->begun ? cursor->seq : -1);
+                scan->report->activity.id, cursor->user, cursor->user, next_of(cursor));
     cursor->begun = true;
     if (!read_page(scan, cursor, &rows, err))
         return false;
@@ -263,8 +269,8 @@ static bool next_seq(struct scan *scan, struct row_cursor *cursor, struct error 
     strbuf_reset(&scan->sql);
     strbuf_addf(&scan->sql,
                 "SELECT MIN(user_seq) FROM orders FORCE INDEX(uk_live) WHERE activity_id=%" PRId64
-                " AND live_user IS NULL AND user_seq>%" PRId64,
-                scan->report->activity.id, cursor->begun ? cursor->seq : -1);
+                " AND live_user IS NULL AND user_seq>=%" PRId64,
+                scan->report->activity.id, next_of(cursor));
     if (!db_query_i64(scan->db, text_of(&scan->sql), -1, &cursor->seq, err))
         return false;
     cursor->begun = true;

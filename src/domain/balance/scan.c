@@ -25,11 +25,23 @@ static void add_units(struct scan *scan, const struct subject *s, bool ledger)
         sums->live_unknown += s->row.order.quantity;
 }
 
+/* Of what is held, the walk over the ledger tells all but what it does not see: the marks, and that a pending order,
+ * which it takes for good, is among the gone ones too. */
+static bool told_by_ledger(const struct subject *s)
+{
+    bool unseen = s->kind == FINDING_LEDGER_DAMAGED && s->seen.held_valid && s->row.status == ORDER_PENDING;
+
+    return s->seen.held && !unseen && s->kind != FINDING_MARK_MISSING && s->kind != FINDING_MARK_TAKEN;
+}
+
 static void report_page(struct scan *scan, bool ledger)
 {
     for (size_t i = 0; i < scan->page.count; i++) {
-        add_units(scan, &scan->page.list[i], ledger);
-        report_subject(scan, &scan->page.list[i]);
+        const struct subject *s = &scan->page.list[i];
+
+        add_units(scan, s, ledger);
+        if (ledger || !told_by_ledger(s))
+            report_subject(scan, s);
     }
 }
 
@@ -39,6 +51,7 @@ struct hash_walk {
     struct scan *scan;
     int shard;
     int64_t units, orders; /* of all pages */
+    bool damaged;          /* an entry does not say how many units it has */
 };
 
 static void report_foreign(struct scan *scan, int shard, const char *hash, struct slice order_no)
@@ -60,6 +73,8 @@ static void take_held(const struct stock_entry *e, void *data)
         return; /* shown twice */
     w->units += e->quantity;
     w->orders++;
+    w->damaged = w->damaged || !s || !e->valid;
+    w->scan->units_unknown = w->scan->units_unknown || w->damaged;
     if (!s) {
         report_foreign(w->scan, w->shard, "held", e->order_no);
         return;
@@ -106,7 +121,7 @@ static bool check_counter(struct scan *scan, const struct hash_walk *w, const st
 
     if (!stock_audit(scan->kv, scan->report->activity.id, w->shard, &after, err))
         return false;
-    if (shard_quiet(before, &after) && w->orders == after.held_orders && w->units != after.held)
+    if (!w->damaged && shard_quiet(before, &after) && w->orders == after.held_orders && w->units != after.held)
         report_shard(scan, FINDING_HELD_COUNTER_WRONG, w->shard, after.held - w->units, after.held,
                      "counter %" PRId64 ", reservations %" PRId64 " units in %" PRId64 " orders", after.held, w->units,
                      w->orders);
@@ -141,8 +156,10 @@ static void report_sold_without_row(struct scan *scan)
     for (size_t i = 0; i < scan->page.count; i++) {
         const struct subject *s = &scan->page.list[i];
 
-        if (!s->row.exists || s->kind == FINDING_LEDGER_DAMAGED)
-            report_subject(scan, s);
+        if (s->row.exists)
+            continue;
+        scan->units_unknown = scan->units_unknown || s->kind != FINDING_NONE;
+        report_subject(scan, s);
     }
 }
 

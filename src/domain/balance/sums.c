@@ -125,8 +125,8 @@ static bool sound(const struct scan *scan, const struct stock_audit *audits)
 static bool quiet(const struct scan *scan, const struct stock_audit *audits, const struct row_sums *a,
                   const struct row_sums *b)
 {
-    bool quiet =
-        a->total == b->total && a->available == b->available && a->live == b->live && a->live_orders == b->live_orders;
+    bool quiet = !scan->units_unknown && a->total == b->total && a->available == b->available && a->live == b->live &&
+                 a->live_orders == b->live_orders;
 
     for (int i = 0; i < scan->report->activity.shards && quiet; i++)
         quiet = shard_quiet(&scan->audits[i], &audits[i]);

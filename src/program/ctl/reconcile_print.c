@@ -83,7 +83,7 @@ static void print_both(const struct ctl *ctl, const struct balance_report *r)
            "       + forfeited %" PRId64 " + in transfer %" PRId64 " - live unknown to Redis %" PRId64 "\n",
            s->available, s->left, s->held_without_live, s->forfeited, s->transfer, s->live_unknown);
     if (!s->quiet)
-        fputs("       (The sale went on meanwhile, so these are of different moments;\n"
+        fputs("       (Of different moments, since the sale went on, or units are not known;\n"
               "       instead every order was compared by its number, both ways.)\n",
               stdout);
 }
