@@ -80,7 +80,8 @@ ORDERD_MUST_CHECK bool local_message_settle(struct db *db, const struct local_me
                                             enum local_message_result result, int64_t wait_ms, const char *why,
                                             size_t *written, struct error *err);
 
-/* Deletes up to max sent rows older than keep_ms, oldest first. One caller at a time (see relay/cleaner.c). */
+/* Deletes up to max sent rows older than keep_ms, oldest first, but for `recover:<order_no>` of orders without a row.
+ * One caller at a time (see relay/cleaner.c). */
 ORDERD_MUST_CHECK bool local_message_clean(struct db *db, int64_t keep_ms, size_t max, size_t *deleted,
                                            struct error *err);
 

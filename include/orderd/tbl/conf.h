@@ -105,6 +105,17 @@ X(relay, clean_interval, DURATION, 30000, 100, 3600000, RELOAD,
 
 X(events, enabled, BOOL, 1, 0, 1, RELOAD,
   "Tell every change of an order on the exchange order.event (docs/events.md). What was written before it is switched off is still told.")
+/* the walk */
+X(walk, enabled, BOOL, 1, 0, 1, RELOAD,
+  "Whether this process walks activities: finds what crashes left half-way and completes it. Switched off everywhere, orders whose web tier died after its deduct are never created.")
+X(walk, interval, DURATION, 60000, 100, 3600000, RELOAD,
+  "How often each activity is walked, by one process at a time. One whose walk takes long rests as long again.")
+X(walk, page, INT, 500, 1, 1000, RELOAD, "Orders that are looked at in one step.")
+X(walk, pause, DURATION, 20, 0, 10000, RELOAD, "Rest between two steps, so that the sale does not feel the walk.")
+X(walk, in_flight, DURATION, 120000, 100, 86400000, RELOAD,
+  "How long an order may be on its way from its deduct to its row, or from its row to Redis, before the walk asks why. Longer than a web tier goes on trying to publish; all retry.delays come on top.")
+X(walk, recover_backoff, DURATION, 600000, 100, 86400000, RELOAD,
+  "How long the walk waits for the row after it has sent a lost message again; doubles each time. After three times without a row the order is given up: rejected, stock given back, dead letter.")
 
 X(log, level, CHOICE, "info", 0, 0, RELOAD, "error|warning|info|debug: debug writes a line per order.")
 X(log, format, CHOICE, "logfmt", 0, 0, RELOAD, "logfmt|json: One line per event on standard error, either way.")

@@ -30,3 +30,11 @@ X(PAYMENT_AFTER_ACK, "payment.after_ack")
 X(CANCEL_TAKEN, "cancel.taken")
 X(CANCEL_BEFORE_ACK, "cancel.before_ack")
 X(CANCEL_AFTER_ACK, "cancel.after_ack")
+/* walk */
+X(WALK_ELECTED, "walk.elected")               /* the activity's lock is held, nothing read */
+X(WALK_BEFORE_RECOVER, "walk.before_recover") /* lost messages found, none sent again */
+X(WALK_AFTER_RECOVER, "walk.after_recover")   /* in the local message table, not counted */
+X(WALK_BEFORE_MEND, "walk.before_mend")       /* returns, settlements, adoptions found, none done */
+X(WALK_AFTER_MEND, "walk.after_mend")
+X(WALK_AFTER_GIVING_UP, "walk.after_giving_up") /* the decision is durable, not handed over or counted */
+X(WALK_BEFORE_RECORD, "walk.before_record")   /* all is done, the walk is not written down */

@@ -29,6 +29,9 @@ X(STOCK_SHORT, "stock_short", RETRY, "the database has less stock than the order
 X(CONSTRAINT, "constraint", RETRY, "the database refused the row")
 X(ERROR_UNKNOWN, "error_unknown", RETRY, "the database answered with an error that orderd does not know")
 
+/* decided by the walk, from the reservation */
+X(UNRECOVERABLE, "unrecoverable", TERMINAL, "no message of the order was left, and sent again it did not become a row")
+
 X(DELIVERY_LIMIT, "delivery_limit", DEAD, "the broker gave up: the delivery came back too often")
 
 /* changes of an order: payments, cancels, timers (tbl/order_transition.h) */

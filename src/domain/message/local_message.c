@@ -334,7 +334,8 @@ bool local_message_settle(struct db *db, const struct local_messages *list, enum
 /* ---- looking after the table ---- */
 
 /* The ids come from one index and are deleted by another, so that the plan rests on no statistics: those are wrong
- * after every wave of rows. */
+ * after every wave of rows. What was sent again for an order that is still not there stays: the row counts how often.
+ */
 bool local_message_clean(struct db *db, int64_t keep_ms, size_t max, size_t *deleted, struct error *err)
 {
     struct choice choice = {.ids = STRBUF_INIT};
@@ -343,7 +344,8 @@ bool local_message_clean(struct db *db, int64_t keep_ms, size_t max, size_t *del
 
     strbuf_addf(&sql,
                 "SELECT id,0 FROM local_message FORCE INDEX(k_due) WHERE state='sent' AND "
-                "due_at<NOW(6)-INTERVAL %" PRId64 "000 MICROSECOND ORDER BY due_at,id LIMIT %zu",
+                "due_at<NOW(6)-INTERVAL %" PRId64 "000 MICROSECOND AND (message_key NOT LIKE 'recover:%%' OR EXISTS("
+                "SELECT 1 FROM orders WHERE order_no=SUBSTRING(message_key,9))) ORDER BY due_at,id LIMIT %zu",
                 keep_ms, max);
     ok = lock_rows(db, &sql, &choice, err);
     if (ok && choice.count > 0) {

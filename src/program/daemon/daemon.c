@@ -117,6 +117,11 @@ static bool relay_stopped(const struct daemon *d)
     return relay_state(d->shared.relay) == LANE_STOPPED;
 }
 
+static bool walk_stopped(const struct daemon *d)
+{
+    return walk_state(d->walk) == LANE_STOPPED;
+}
+
 static void drain(struct daemon *d)
 {
     const struct conf *conf = atomic_load_explicit(&d->shared.conf, memory_order_acquire);
@@ -127,7 +132,9 @@ static void drain(struct daemon *d)
     lanes_ask_stop(d);
     wait_stopped(d, lanes_stopped, deadline);
     lanes_join(d);
-    /* Only now: the lanes' last decisions are still handed over. */
+    wait_stopped(d, walk_stopped, deadline);
+    walk_join(&d->walk);
+    /* Only now: the lanes' and the walk's last decisions are still handed over. */
     relay_ask_stop(d->shared.relay);
     wait_stopped(d, relay_stopped, deadline);
     relay_stop(&d->shared.relay);
@@ -155,6 +162,7 @@ static void serve(struct daemon *d, const struct conf *conf)
     thread_start(&guard.thread);
     d->shared.relay = relay_start(&d->shared);
     lanes_start(d, conf);
+    d->walk = walk_start(&d->shared);
     run_until_stop(d);
     drain(d);
     atomic_store_explicit(&guard.stop, true, memory_order_release);

@@ -1,0 +1,65 @@
+#include "walk_private.h"
+
+#include <stdio.h>
+
+#include "orderd/broker.h"
+#include "orderd/log.h"
+#include "orderd/order_store.h"
+
+/* Rows that the median is taken of: fewer than the batches of a lane, so that they are of now; many enough that single
+ * old ones do not matter. */
+#define NEWEST_ROWS 200
+
+int64_t walk_frontier(const struct walk_view *view, int64_t in_flight_ms, int64_t retry_ms)
+{
+    int64_t reached = view->waiting > 0 ? view->newest_order : view->now;
+
+    if (!view->known || reached <= in_flight_ms + retry_ms)
+        return 0;
+    return reached - in_flight_ms - retry_ms;
+}
+
+static bool redis_time(struct kv *kv, int64_t *out, struct error *err)
+{
+    const struct slice command = slice_of("TIME");
+    struct kv_reply *reply = kv_command(kv, &command, 1, err);
+
+    if (!reply)
+        return false;
+    *out = kv_reply_integer(kv_reply_at(reply, 0)) * 1000 + kv_reply_integer(kv_reply_at(reply, 1)) / 1000;
+    kv_reply_free(&reply);
+    return *out > 0 || error_set(err, ERROR_KV_DATA, "TIME: unexpected answer");
+}
+
+/* A connection for one question: a walk may take minutes, in which nobody would answer its heartbeats. */
+static bool ask_broker(const struct walk *walk, uint32_t *waiting, struct error *err)
+{
+    char name[64];
+    struct broker *broker;
+    uint32_t consumers;
+    bool ok;
+
+    snprintf(name, sizeof name, "orderd@%.32s walk", walk->shared->instance);
+    broker = broker_open(walk->conf, name, err);
+    ok = broker && broker_queue_depth(broker, walk->conf->create_queue, waiting, &consumers, err);
+    broker_close(&broker, ok);
+    return ok;
+}
+
+bool walk_look(struct walk *walk, struct error *err)
+{
+    struct walk_view view = {0};
+    struct error why = {0};
+
+    if (walk->looked)
+        return true;
+    if (!redis_time(walk->kv, &view.now, err) ||
+        !order_store_median_reserved(walk->db, NEWEST_ROWS, &view.newest_order, err))
+        return false;
+    view.known = ask_broker(walk, &view.waiting, &why);
+    if (!view.known)
+        log_event(LOG_EVENT_WALK_BLIND, LOG_STR("queue", walk->conf->create_queue), LOG_ERR(&why));
+    walk->view = view;
+    walk->looked = true;
+    return true;
+}

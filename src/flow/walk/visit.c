@@ -1,0 +1,183 @@
+#include "walk_private.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "orderd/check.h"
+#include "orderd/clock.h"
+#include "orderd/fault.h"
+#include "orderd/log.h"
+
+/* Looking at the live orders too may take up one part in so many of the time; a small sale is looked at whole in every
+ * walk, one of millions less often. */
+#define DEEP_SHARE 4
+
+static int64_t retry_ms(const struct conf *conf)
+{
+    int64_t sum = 0;
+
+    for (size_t i = 0; i < conf->retry_delays.count; i++)
+        sum += conf->retry_delays.ms[i];
+    return sum;
+}
+
+static int64_t larger(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+static bool stop_between_pages(void *arg)
+{
+    return walk_stopping(((struct visit *)arg)->walk);
+}
+
+static void beat_between_pages(void *arg, int64_t orders)
+{
+    (void)orders;
+    walk_beats(((struct visit *)arg)->walk);
+}
+
+static bool on_findings(void *arg, const struct balance_finding *findings, size_t count)
+{
+    struct visit *v = arg;
+
+    walk_beats(v->walk);
+    return walk_mend(v, findings, count);
+}
+
+static bool scan(struct visit *v, struct error *err)
+{
+    const struct conf *conf = v->walk->conf;
+    int64_t retries = retry_ms(conf);
+    struct balance_options options = {
+        .parts = BALANCE_LEDGER | (v->deep ? BALANCE_LIVE | BALANCE_SUMS : 0u),
+        .window = {.in_flight_ms = conf->walk_in_flight,
+                   .recover_ms = larger(conf->walk_recover_backoff, conf->walk_in_flight + retries)},
+        .worked_to = walk_frontier(&v->walk->view, conf->walk_in_flight, retries),
+        .page = (int)conf->walk_page,
+        .pause_ms = conf->walk_pause,
+        .stop = stop_between_pages,
+        .progress = beat_between_pages,
+        .arg = v,
+    };
+
+    if (!balance_scan(v->walk->db, v->walk->kv, v->memory->id, &options, on_findings, v, &v->report, err))
+        return false;
+    return v->err->code == ERROR_NONE;
+}
+
+/* ---- afterwards ---- */
+
+/* A sale that was settled meanwhile has no keys any more, and that is as it should be. */
+static bool still_walked(struct visit *v, bool *out, struct error *err)
+{
+    struct activity now;
+
+    if (!activity_store_get(v->walk->db, v->memory->id, &now, err))
+        return false;
+    *out = now.state != ACTIVITY_SETTLED;
+    return true;
+}
+
+static bool is_for_others(enum finding_kind kind)
+{
+    return finding_mender(kind) == FINDING_MENDER_PERSON || finding_mender(kind) == FINDING_MENDER_REPAIR;
+}
+
+static int64_t count_for_others(const struct balance_report *report)
+{
+    int64_t sum = 0;
+
+    for (int kind = FINDING_NONE + 1; kind < FINDING_KIND_COUNT; kind++)
+        sum += is_for_others((enum finding_kind)kind) ? report->by_kind[kind].findings : 0;
+    return sum;
+}
+
+static void tell_others(const struct visit *v)
+{
+    for (int kind = FINDING_NONE + 1; kind < FINDING_KIND_COUNT; kind++) {
+        const struct balance_count *found = &v->report.by_kind[kind];
+
+        if (found->findings > 0 && is_for_others((enum finding_kind)kind))
+            log_event(LOG_EVENT_WALK_NEEDS_PERSON, LOG_INT("activity_id", v->memory->id),
+                      LOG_STR("kind", finding_name((enum finding_kind)kind)), LOG_INT("findings", found->findings),
+                      LOG_INT("units", found->units), LOG_STR("what", finding_sentence((enum finding_kind)kind)),
+                      LOG_STR("to_do", finding_mends((enum finding_kind)kind)));
+    }
+}
+
+static bool judge(struct visit *v, struct error *err)
+{
+    bool walked = true;
+
+    v->done.need_person = count_for_others(&v->report);
+    if (v->done.need_person > 0 && !still_walked(v, &walked, err))
+        return false;
+    if (!walked)
+        v->done.need_person = 0;
+    if (v->done.need_person > 0)
+        tell_others(v);
+    return true;
+}
+
+static void account(struct visit *v)
+{
+    struct metric_block *metrics = v->walk->metrics;
+    struct activity_walk *done = &v->done;
+
+    done->took_ms = v->report.took_ms;
+    done->reservations = v->report.held_orders;
+    done->deferred += v->report.by_kind[FINDING_BACKLOG].findings;
+    metric_add(metrics, METRIC_WALKS, 1);
+    metric_add(metrics, METRIC_WALK_MS, (uint64_t)done->took_ms);
+    metric_add(metrics, METRIC_WALK_DEFERRED, (uint64_t)done->deferred);
+    metric_add(metrics, METRIC_WALK_NEED_PERSON, (uint64_t)done->need_person);
+    log_event(done->recovered + done->deferred + done->mended + done->need_person > 0 ? LOG_EVENT_WALK_DONE
+                                                                                      : LOG_EVENT_WALK_QUIET,
+              LOG_INT("activity_id", v->memory->id), LOG_INT("reservations", done->reservations),
+              LOG_INT("live_orders", v->report.live_orders), LOG_INT("recovered", done->recovered),
+              LOG_INT("deferred", done->deferred), LOG_INT("mended", done->mended),
+              LOG_INT("need_person", done->need_person), LOG_INT("took_ms", done->took_ms));
+}
+
+/* What the live orders cost is what a deep walk takes longer than the ledger alone; counted as all of it. */
+static void plan_next(struct visit *v)
+{
+    int64_t took = v->report.took_ms, interval = v->walk->conf->walk_interval;
+
+    if (!v->deep)
+        return;
+    memory_end(v->memory);
+    v->memory->deep_after = took > interval / DEEP_SHARE ? clock_mono_ms() + took * (DEEP_SHARE - 1) : 0;
+}
+
+static bool finish(struct visit *v, struct error *err)
+{
+    if (!judge(v, err))
+        return false;
+    account(v);
+    plan_next(v);
+    snprintf(v->done.walker, sizeof v->done.walker, "%s", v->walk->name);
+    FAULT(WALK_BEFORE_RECORD);
+    return activity_walk_record(v->walk->db, v->memory->id, &v->done, err);
+}
+
+bool walk_visit(struct walk *walk, int64_t activity_id, struct error *err)
+{
+    struct visit v = {.walk = walk, .memory = memory_of(&walk->memory, activity_id), .err = err};
+    size_t page = (size_t)walk->conf->walk_page;
+    bool ok;
+
+    v.deep = clock_mono_ms() >= v.memory->deep_after;
+    memory_begin(v.memory);
+    v.todo = check_calloc(page, sizeof *v.todo);
+    v.outcomes = check_calloc(page, sizeof *v.outcomes);
+    ok = activity_store_get(walk->db, activity_id, &v.activity, err) && walk_keep(&v, err) && walk_look(walk, err) &&
+         scan(&v, err);
+    if (ok && v.report.complete)
+        ok = finish(&v, err);
+    free(v.todo);
+    free(v.outcomes);
+    return ok;
+}
