@@ -117,7 +117,11 @@ START_TEST(the_last_second)
     for (int n = 1; n <= 5; n++)
         (void)testing_buy(n, 1);
     for (int i = 0; i < testing_sale.shards; i++) {
-        struct stock_extend end = {testing_sale.id, i, clock_wall_ms() - 1, clock_wall_ms() + 3600000, 1};
+        struct stock_extend end = {.activity = testing_sale.id,
+                                   .shard = i,
+                                   .ends_at = clock_wall_ms() - 1,
+                                   .expire_at = clock_wall_ms() + 3600000,
+                                   .epoch = 1};
         struct stock_extended answer;
         struct error err = {0};
 
