@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "../../src/domain/activity/activity_draft.h"
+#include "orderd/activity_apply.h"
+#include "orderd/activity_move.h"
 #include "orderd/topology.h"
 
 #define COUNT(a) (sizeof(a) / sizeof *(a))
@@ -51,6 +53,57 @@ START_TEST(split)
     ck_assert_int_eq(plan.starts_at, 1000);
     ck_assert_int_eq(plan.ends_at, 5000);
     ck_assert_int_eq(plan.expire_at, 5000 + 900000 + 7200000);
+}
+END_TEST
+
+/* ---- by time ---- */
+
+static const struct {
+    enum activity_state state;
+    bool preheated;
+    int64_t now; /* the sale is from 1000 to 2000 */
+    enum activity_state due;
+} times[] = {
+    {ACTIVITY_SCHEDULED, true, 999, ACTIVITY_SCHEDULED},   {ACTIVITY_SCHEDULED, true, 1000, ACTIVITY_RUNNING},
+    {ACTIVITY_SCHEDULED, true, 1999, ACTIVITY_RUNNING},    {ACTIVITY_SCHEDULED, true, 2000, ACTIVITY_ENDED},
+    {ACTIVITY_SCHEDULED, false, 1000, ACTIVITY_SCHEDULED}, {ACTIVITY_SCHEDULED, false, 2000, ACTIVITY_ENDED},
+    {ACTIVITY_RUNNING, true, 999, ACTIVITY_RUNNING},       {ACTIVITY_RUNNING, true, 1999, ACTIVITY_RUNNING},
+    {ACTIVITY_RUNNING, true, 2000, ACTIVITY_ENDED},        {ACTIVITY_REVIEW, false, 5000, ACTIVITY_REVIEW},
+    {ACTIVITY_ENDED, true, 1500, ACTIVITY_ENDED},          {ACTIVITY_SETTLED, true, 1500, ACTIVITY_SETTLED},
+};
+
+START_TEST(due_by_time)
+{
+    struct activity a = {
+        .state = times[_i].state, .preheated = times[_i].preheated, .starts_at = 1000, .ends_at = 2000};
+    enum activity_state due = activity_due_state(&a, times[_i].now);
+
+    ck_assert_str_eq(activity_state_name(due), activity_state_name(times[_i].due));
+    ck_assert(due == a.state || activity_state_may_follow(a.state, due));
+}
+END_TEST
+
+/* ---- shards ---- */
+
+static const struct {
+    struct stock_audit audit;
+    enum shard_fault fault;
+} shards[] = {
+    {{.code = STOCK_AUDIT_PRESENT, .epoch = 3, .starts_at = 1000, .ends_at = 2000}, SHARD_FINE},
+    {{.code = STOCK_AUDIT_NO_SHARD}, SHARD_MISSING},
+    {{.code = STOCK_AUDIT_DAMAGED, .epoch = 3, .starts_at = 1000, .ends_at = 2000}, SHARD_DAMAGED},
+    {{.code = STOCK_AUDIT_PRESENT, .epoch = 2, .starts_at = 1000, .ends_at = 2000}, SHARD_OTHER_EPOCH},
+    {{.code = STOCK_AUDIT_PRESENT, .epoch = 4, .starts_at = 1, .ends_at = 2, .paused = 1}, SHARD_OTHER_EPOCH},
+    {{.code = STOCK_AUDIT_PRESENT, .epoch = 3, .starts_at = 999, .ends_at = 2000}, SHARD_OTHER_WINDOW},
+    {{.code = STOCK_AUDIT_PRESENT, .epoch = 3, .starts_at = 1000, .ends_at = 2001}, SHARD_OTHER_WINDOW},
+    {{.code = STOCK_AUDIT_PRESENT, .epoch = 3, .starts_at = 1000, .ends_at = 2000, .paused = 1}, SHARD_PAUSED},
+};
+
+START_TEST(shard_faults)
+{
+    const struct activity a = {.epoch = 3, .starts_at = 1000, .ends_at = 2000};
+
+    ck_assert_str_eq(shard_fault_name(shard_fault_of(&a, &shards[_i].audit)), shard_fault_name(shards[_i].fault));
 }
 END_TEST
 
@@ -236,6 +289,8 @@ int main(void)
     TCase *t = tcase_create("activity");
 
     tcase_add_loop_test(t, split, 0, COUNT(splits));
+    tcase_add_loop_test(t, due_by_time, 0, COUNT(times));
+    tcase_add_loop_test(t, shard_faults, 0, COUNT(shards));
     tcase_add_test(t, draft_good);
     tcase_add_test(t, draft_bad);
     tcase_add_test(t, draft_same);

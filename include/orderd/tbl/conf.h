@@ -116,6 +116,8 @@ X(walk, in_flight, DURATION, 120000, 100, 86400000, RELOAD,
   "How long an order may be on its way from its deduct to its row, or from its row to Redis, before the walk asks why. Longer than a web tier goes on trying to publish; all retry.delays come on top.")
 X(walk, recover_backoff, DURATION, 600000, 100, 86400000, RELOAD,
   "How long the walk waits for the row after it has sent a lost message again; doubles each time. After three times without a row the order is given up: rejected, stock given back, dead letter.")
+X(activity, calendar_interval, DURATION, 1000, 50, 60000, RELOAD,
+  "How often it is looked whether a sale begins or ends, and whether Redis and the gates know.")
 
 X(log, level, CHOICE, "info", 0, 0, RELOAD, "error|warning|info|debug: debug writes a line per order.")
 X(log, format, CHOICE, "logfmt", 0, 0, RELOAD, "logfmt|json: One line per event on standard error, either way.")

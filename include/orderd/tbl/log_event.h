@@ -44,6 +44,13 @@ X(STOCK_SETTLED, DEBUG, 0, "stock_settled", "units of a paid order are sold in t
 X(STOCK_PAID_GONE, ERROR, 20, "stock_paid_gone", "a paid order's units had been given back in Redis; they may be sold again")
 
 /* lanes */
+/* activities */
+X(ACTIVITY_MOVED, INFO, 0, "activity_moved", "a sale began or ended by time")
+X(ACTIVITY_TOLD, INFO, 20, "activity_told", "shards and gates were told what the database says of an activity")
+X(ACTIVITY_SHARDS, ERROR, -30, "activity_shards", "shards of an activity sell nothing until it is rebuilt; see orderctl activity show")
+X(CALENDAR_FAILED, WARNING, -5, "calendar_failed", "sales may begin, end and be announced late; tried again")
+
+/* create lane */
 X(ORDER_CREATED, DEBUG, 0, "order_created", "order is durable")
 X(ORDER_DUPLICATE, DEBUG, 0, "order_duplicate", "the same order was already durable")
 X(ORDER_FAILED, WARNING, 200, "order_failed", "message cannot become an order (yet)")
