@@ -122,12 +122,18 @@ static bool walk_stopped(const struct daemon *d)
     return walk_state(d->walk) == LANE_STOPPED;
 }
 
+static bool calendar_ended(const struct daemon *d)
+{
+    return calendar_stopped(d->calendar);
+}
+
 static void drain(struct daemon *d)
 {
     const struct conf *conf = atomic_load_explicit(&d->shared.conf, memory_order_acquire);
     int64_t deadline = clock_mono_ms() + conf->daemon_drain_timeout;
 
     notify_stopping();
+    calendar_ask_stop(d->calendar);
     log_event(LOG_EVENT_STOPPING, LOG_INT("drain_timeout_ms", conf->daemon_drain_timeout));
     lanes_ask_stop(d);
     wait_stopped(d, lanes_stopped, deadline);
@@ -138,6 +144,8 @@ static void drain(struct daemon *d)
     relay_ask_stop(d->shared.relay);
     wait_stopped(d, relay_stopped, deadline);
     relay_stop(&d->shared.relay);
+    wait_stopped(d, calendar_ended, deadline);
+    calendar_stop(&d->calendar);
 }
 
 static void log_totals(void)
@@ -161,6 +169,7 @@ static void serve(struct daemon *d, const struct conf *conf)
 
     thread_start(&guard.thread);
     d->shared.relay = relay_start(&d->shared);
+    d->calendar = calendar_start(&d->shared);
     lanes_start(d, conf);
     d->walk = walk_start(&d->shared);
     run_until_stop(d);

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "orderd/calendar.h"
 #include "orderd/daemon.h"
 #include "orderd/lane.h"
 #include "orderd/metric.h"
@@ -17,6 +18,7 @@ struct daemon {
     struct lane **lanes; /* of all kinds, in the order of their table; empty before the start and after the stop */
     unsigned lane_count;
     struct walk *walk;
+    struct calendar *calendar;
     struct conf
         *confs[DAEMON_CONFS_MAX]; /* every snapshot of this run: lanes may still read an old one; freed at the end */
     unsigned conf_count;
