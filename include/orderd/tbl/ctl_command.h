@@ -129,6 +129,22 @@ X(activity_extend, "activity extend", "ID", 1, 1, "let a sale go on for longer",
   "Examples:\n"
   "  orderctl activity extend 1001 --ends +30m --dry-run\n"
   "  orderctl activity extend 1001 --ends 2026-12-01T14:00:00Z\n")
+X(activity_restock, "activity restock", "ID", 1, 1, "give an activity more units, or fewer",
+  "Sets the total, what is sold included, in MySQL and over the shards, as evenly\n"
+  "as what they have sold allows; a running sale goes on meanwhile. More units are\n"
+  "MySQL's before the first shard has them, and fewer come off the shards first: so\n"
+  "no crash can sell what MySQL does not have. Run again, it completes what a crash\n"
+  "left undone; with the old total it takes a cut back.\n"
+  "\n"
+  "Units that are sold, reserved or forfeited cannot be taken away: then the total\n"
+  "goes down as far as it can.\n"
+  "\n"
+  "Exit codes: 0 done; 3 it went down only in part; 65 refused, with the reason; 75\n"
+  "another command changes this activity.\n"
+  "\n"
+  "Examples:\n"
+  "  orderctl activity restock 1001 --stock 1500 --dry-run\n"
+  "  orderctl activity restock 1001 --stock 1500\n")
 X(activity_show, "activity show", "ID", 1, 1, "show an activity and whether its numbers add up",
   "The activity, its orders in MySQL, its shards in Redis, and the balance between\n"
   "them. MySQL and Redis are read a moment apart, so while orders come in a few\n"

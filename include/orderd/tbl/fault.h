@@ -23,6 +23,9 @@ X(CHANGE_BEFORE_COMMIT, "change.before_commit") /* changes of orders decided, no
 X(CHANGE_AFTER_COMMIT, "change.after_commit")   /* changes of orders durable, their messages not handed on */
 X(PREHEAT_AFTER_MARK, "preheat.after_mark")           /* all is on sale and marked, no gate was told */
 X(ACTIVITY_AFTER_DATABASE, "activity.after_database") /* start, end, extend: MySQL has it, no shard does */
+X(RESTOCK_AFTER_DATABASE, "restock.after_database")   /* a rise: MySQL has it, no shard does */
+X(RESTOCK_AFTER_SHARD, "restock.after_shard")         /* one cap is changed */
+X(RESTOCK_BEFORE_DATABASE, "restock.before_database") /* a cut: it came off all caps, MySQL still has it */
 X(ACTIVITY_AFTER_SHARD, "activity.after_shard")       /* one shard has it, the others and the gates do not */
 X(PAYMENT_TAKEN, "payment.taken")
 X(PAYMENT_BEFORE_ACK, "payment.before_ack")     /* decided, durable, not acknowledged */
