@@ -70,15 +70,15 @@ void testing_money_publish(const char *queue, const char *message_id, const char
 void testing_money_pay(const char *order_no, const char *payment_ref, int64_t amount)
 {
     testing_money_publish("order.paid", payment_ref,
-                         "{\"v\":1,\"order_no\":\"%s\",\"payment_ref\":\"%s\",\"amount\":%" PRId64
-                         ",\"paid_at\":%" PRId64 "}",
-                         order_no, payment_ref, amount, clock_wall_ms());
+                          "{\"v\":1,\"order_no\":\"%s\",\"payment_ref\":\"%s\",\"amount\":%" PRId64
+                          ",\"paid_at\":%" PRId64 "}",
+                          order_no, payment_ref, amount, clock_wall_ms());
 }
 
 void testing_money_cancel(const char *order_no)
 {
     testing_money_publish("order.cancel", order_no, "{\"v\":1,\"order_no\":\"%s\",\"reason\":\"changed my mind\"}",
-                         order_no);
+                          order_no);
 }
 
 static int64_t units(const char *status)

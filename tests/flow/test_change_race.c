@@ -1,7 +1,7 @@
 /* A payment and the end of the time-out at the same instant, 10,000 times: several threads pay orders just as they
  * become due, others close whatever is due. Each order must end one way, and money, stock and events must say the same
  * of it. */
-#include "testing_sale.h"
+#include "testing_money.h"
 
 #include <inttypes.h>
 #include <pthread.h>
@@ -53,9 +53,9 @@ static void deduct_all(void)
     for (int from = 0; from < ORDERS; from += 500) {
         for (int i = 0; i < 500; i++) {
             order_name(from + i, numbers[i]);
-            orders[i] = testing_order(&testing_sale, numbers[i], from + i + 1, 1);
+            orders[i] = testing_order(&testing_money, numbers[i], from + i + 1, 1);
         }
-        ck_assert_ok(stock_deduct_many(testing_sale.kv, orders, 500, answers, errs, &err), &err);
+        ck_assert_ok(stock_deduct_many(testing_money.kv, orders, 500, answers, errs, &err), &err);
         for (int i = 0; i < 500; i++)
             ck_assert_int_eq(answers[i].code, STOCK_DEDUCT_TAKEN);
     }
@@ -77,13 +77,13 @@ static void insert_all(void)
 
             order_name(i, no);
             strbuf_addf(&sql, "%s('%s',%" PRId64 ",%d,0,%d,1,%d,%d,%" PRId64 ",'pending',NOW(3),NULL)",
-                        i == from ? "" : ",", no, testing_sale.plan.activity, i + 1, TESTING_SKU, TESTING_SALE_PRICE,
-                        testing_sale.plan.shard, testing_sale.plan.epoch);
+                        i == from ? "" : ",", no, testing_money.plan.activity, i + 1, TESTING_SKU, TESTING_MONEY_PRICE,
+                        testing_money.plan.shard, testing_money.plan.epoch);
         }
         ck_assert_ok(db_run(testing_lane_db, (struct slice){sql.data, sql.len}, &err), &err);
     }
     strbuf_release(&sql);
-    testing_sql("UPDATE activity_stock SET available=0 WHERE activity_id=%" PRId64, testing_sale.plan.activity);
+    testing_sql("UPDATE activity_stock SET available=0 WHERE activity_id=%" PRId64, testing_money.plan.activity);
     first_due = clock_wall_ms() + LEAD_MS;
     clock_format_sql(due, sizeof due, first_due);
     testing_sql("UPDATE orders SET expires_at='%s'+INTERVAL CAST(SUBSTRING(order_no,2) AS SIGNED)*%d DIV %d*1000 "
@@ -104,7 +104,7 @@ static struct db *connect_racer(void)
 
 static struct order_change payment_of(int n)
 {
-    struct order_change c = {.wish = ORDER_WISH_PAY, .amount = TESTING_SALE_PRICE, .paid_at = clock_wall_ms()};
+    struct order_change c = {.wish = ORDER_WISH_PAY, .amount = TESTING_MONEY_PRICE, .paid_at = clock_wall_ms()};
 
     order_name(n, c.order_no);
     snprintf(c.payment_ref, sizeof c.payment_ref, "p%05d", n);
@@ -268,7 +268,7 @@ static void assert_gone(void)
         char no[20];
 
         order_name(n, no);
-        testing_shard_hash(&testing_sale, STOCK_KEY_GONE, no, by_status[n].paid ? "sold" : "returned");
+        testing_shard_hash(&testing_money, STOCK_KEY_GONE, no, by_status[n].paid ? "sold" : "returned");
     }
 }
 
@@ -277,7 +277,7 @@ START_TEST(one_of_them_wins)
     struct racer payers[PAYERS] = {0}, closers[CLOSERS] = {0};
     int64_t paid = 0, refunds = 0, closed = 0;
 
-    testing_sale_setup(ORDERS, 1, true);
+    testing_money_setup(ORDERS, 1, true);
     deduct_all();
     insert_all();
     for (int i = 0; i < PAYERS; i++) {
@@ -305,7 +305,7 @@ START_TEST(one_of_them_wins)
     ck_assert_int_gt(closed, ORDERS / 20);
     assert_each(paid, closed);
     testing_lane_start(0);
-    testing_sale_balances();
+    testing_money_balances();
     testing_lane_stop();
     assert_gone();
 }
@@ -317,7 +317,7 @@ int main(void)
     TCase *c = tcase_create("race");
 
     tcase_set_timeout(c, 120);
-    tcase_add_unchecked_fixture(c, NULL, testing_sale_clean);
+    tcase_add_unchecked_fixture(c, NULL, testing_money_clean);
     tcase_add_test(c, one_of_them_wins);
     suite_add_tcase(s, c);
     return testing_main(s);

@@ -263,21 +263,21 @@ END_TEST
 /* A payment that comes too late, forty times over, at two lanes: one refund, one event. */
 START_TEST(one_refund_however_often_it_comes)
 {
-    testing_sale_order("A", 1, 3600000);
+    testing_money_order("A", 1, 3600000);
     start(2, 1);
-    testing_sale_cancel("A");
+    testing_money_cancel("A");
     testing_wait(order_is("A", "closed", "cancelled"), 5000, "the order is closed");
     for (int i = 0; i < 40; i++)
-        testing_sale_pay("A", "late", TESTING_SALE_PRICE);
+        testing_money_pay("A", "late", TESTING_MONEY_PRICE);
     wait_taken(41);
     testing_wait(testing_metric(METRIC_REFUNDS_DUE) + testing_metric(METRIC_CHANGES_VOID) == 40, 5000,
                  "all are judged");
-    testing_sale_balances();
+    testing_money_balances();
     stop();
     ck_assert_int_eq(testing_metric(METRIC_REFUNDS_DUE), 1);
     ck_assert_int_eq(testing_number("SELECT COUNT(*) FROM payment WHERE order_no='A' AND payment_ref='late' AND "
                                     "outcome='refund_due' AND reason='refund_closed' AND amount=%d",
-                                    TESTING_SALE_PRICE),
+                                    TESTING_MONEY_PRICE),
                      1);
     testing_spy_take(&spy, &letters, 2, 200);
     ck_assert_uint_eq(letters.count, 2);
@@ -292,17 +292,17 @@ START_TEST(no_message_at_all)
 {
     struct testing_letters dead_letters = {0};
 
-    testing_sale_order("A", 1, 3600000);
+    testing_money_order("A", 1, 3600000);
     start(1, 1);
-    testing_sale_publish("order.paid", "m1", "not json");
-    testing_sale_publish("order.paid", "m2",
-                         "{\"v\":1,\"order_no\":\"A\",\"payment_ref\":\"a b\",\"amount\":250,"
-                         "\"paid_at\":1764400000123}");
-    testing_sale_publish("order.paid", "m3",
-                         "{\"v\":1,\"order_no\":\"A\",\"payment_ref\":\"r\",\"amount\":2.5,"
-                         "\"paid_at\":1764400000123}");
-    testing_sale_publish("order.cancel", "m4", "{\"v\":2,\"order_no\":\"A\",\"reason\":\"x\"}");
-    testing_sale_publish("order.cancel", "m5", "{\"v\":1,\"order_no\":\"A\"}");
+    testing_money_publish("order.paid", "m1", "not json");
+    testing_money_publish("order.paid", "m2",
+                          "{\"v\":1,\"order_no\":\"A\",\"payment_ref\":\"a b\",\"amount\":250,"
+                          "\"paid_at\":1764400000123}");
+    testing_money_publish("order.paid", "m3",
+                          "{\"v\":1,\"order_no\":\"A\",\"payment_ref\":\"r\",\"amount\":2.5,"
+                          "\"paid_at\":1764400000123}");
+    testing_money_publish("order.cancel", "m4", "{\"v\":2,\"order_no\":\"A\",\"reason\":\"x\"}");
+    testing_money_publish("order.cancel", "m5", "{\"v\":1,\"order_no\":\"A\"}");
     testing_letters_dead(&dead_letters, 5, 100);
     ck_assert_uint_eq(dead_letters.count, 5);
     ck_assert_int_eq(dead(&dead_letters, "m1", "body_not_json"), 1);
@@ -328,8 +328,8 @@ START_TEST(one_that_is_refused_stands_alone)
 
     for (int i = 0; i < 40; i++) {
         snprintf(no, sizeof no, "N%d", i);
-        testing_sale_order(no, i + 1, 3600000);
-        testing_sale_pay(no, no, TESTING_SALE_PRICE); /* no lane yet: they are taken together */
+        testing_money_order(no, i + 1, 3600000);
+        testing_money_pay(no, no, TESTING_MONEY_PRICE); /* no lane yet: they are taken together */
     }
     testing_sql("INSERT INTO payment(payment_ref,order_no,amount,paid_at,outcome,reason) "
                 "VALUES('by_hand','N17',1,NOW(3),'applied','')");
@@ -337,7 +337,7 @@ START_TEST(one_that_is_refused_stands_alone)
     testing_letters_dead(&dead_letters, 1, 100);
     ck_assert_int_eq(dead(&dead_letters, "N17", "constraint"), 1);
     ck_assert_str_eq(testing_header(&dead_letters.list[0], "orderd-attempt"), "3");
-    testing_sale_balances();
+    testing_money_balances();
     stop();
     ck_assert_int_gt(testing_metric(METRIC_BATCH_SPLITS), 0);
     ck_assert_int_eq(testing_number("SELECT COUNT(*) FROM orders WHERE status='paid'"), 39);
@@ -349,15 +349,15 @@ END_TEST
 /* A missing table is no payment's fault: the lane waits, and goes on when it is back. */
 START_TEST(a_missing_table_waits)
 {
-    testing_sale_order("A", 1, 3600000);
+    testing_money_order("A", 1, 3600000);
     testing_sql("RENAME TABLE payment TO payment_gone");
     start(1, 0);
-    testing_sale_pay("A", "r1", TESTING_SALE_PRICE);
+    testing_money_pay("A", "r1", TESTING_MONEY_PRICE);
     testing_wait(lane_state_of(testing_lane(0)) == LANE_PAUSED, 10000, "the lane pauses");
     ck_assert(order_is("A", "pending", ""));
     testing_sql("RENAME TABLE payment_gone TO payment");
     testing_wait(order_is("A", "paid", ""), 10000, "the payment is applied");
-    testing_sale_balances();
+    testing_money_balances();
     stop();
     ck_assert_int_eq(testing_dead_letters(0, ""), 0);
 }
@@ -371,9 +371,9 @@ START_TEST(a_released_buyer)
     struct stock_deducted d;
 
     setup_sale(1, rebuy);
-    testing_sale_order("A", 7, unpaid ? -1000 : 3600000);
-    testing_sale_order("P", 8, 3600000);
-    ck_assert_int_eq(testing_take(&testing_sale, "B", 7, 1).code, STOCK_DEDUCT_OVER_LIMIT);
+    testing_money_order("A", 7, unpaid ? -1000 : 3600000);
+    testing_money_order("P", 8, 3600000);
+    ck_assert_int_eq(testing_take(&testing_money, "B", 7, 1).code, STOCK_DEDUCT_OVER_LIMIT);
     start(1, 1);
     if (unpaid) {
         struct order_change change = {.order_no = "A", .wish = ORDER_WISH_EXPIRE};
@@ -386,16 +386,16 @@ START_TEST(a_released_buyer)
         ck_assert_int_eq(change.verdict, REASON_UNPAID);
         local_messages_free(&none);
     } else {
-        testing_sale_cancel("A");
+        testing_money_cancel("A");
     }
-    testing_sale_pay("P", "r", TESTING_SALE_PRICE);
+    testing_money_pay("P", "r", TESTING_MONEY_PRICE);
     testing_wait(testing_number("SELECT COUNT(*) FROM orders WHERE status='pending'") == 0, 5000, "both are done");
-    testing_sale_balances();
+    testing_money_balances();
     stop();
-    d = testing_take(&testing_sale, "C", 7, 1);
+    d = testing_take(&testing_money, "C", 7, 1);
     ck_assert_int_eq(d.code, rebuy ? STOCK_DEDUCT_TAKEN : STOCK_DEDUCT_OVER_LIMIT);
-    ck_assert_int_eq(testing_take(&testing_sale, "A", 7, 1).code, STOCK_DEDUCT_GONE);       /* never the old number */
-    ck_assert_int_eq(testing_take(&testing_sale, "Q", 8, 1).code, STOCK_DEDUCT_OVER_LIMIT); /* has paid for one */
+    ck_assert_int_eq(testing_take(&testing_money, "A", 7, 1).code, STOCK_DEDUCT_GONE);       /* never the old number */
+    ck_assert_int_eq(testing_take(&testing_money, "Q", 8, 1).code, STOCK_DEDUCT_OVER_LIMIT); /* has paid for one */
 }
 END_TEST
 
@@ -441,18 +441,18 @@ START_TEST(crashes_change_nothing_twice)
 
     for (int i = 0; i < CRASH_ORDERS; i++) {
         snprintf(no, sizeof no, "N%d", i);
-        testing_sale_order(no, i + 1, 3600000);
+        testing_money_order(no, i + 1, 3600000);
         if (i % 3 == 0)
-            testing_sale_cancel(no);
+            testing_money_cancel(no);
         else
-            testing_sale_pay(no, no, TESTING_SALE_PRICE);
+            testing_money_pay(no, no, TESTING_MONEY_PRICE);
     }
     run_until(crash_points[_i]);
     testing_sql(
         "UPDATE local_message SET due_at=NOW(6) WHERE state='pending'"); /* do not wait for the dead one's lease */
     start(1, 1);
     testing_wait(testing_number("SELECT COUNT(*) FROM orders WHERE status='pending'") == 0, 10000, "all are done");
-    testing_sale_balances();
+    testing_money_balances();
     stop();
     testing_spy_take(&spy, &letters, 2, 200);
     forget_repeats();
@@ -486,7 +486,7 @@ int main(void)
     suite_add_tcase(s, c);
     c = tcase_create("rebuy");
     tcase_set_timeout(c, 60);
-    tcase_add_unchecked_fixture(c, NULL, testing_sale_clean);
+    tcase_add_unchecked_fixture(c, NULL, testing_money_clean);
     tcase_add_loop_test(c, a_released_buyer, 0, 4);
     suite_add_tcase(s, c);
     return testing_main(s);
