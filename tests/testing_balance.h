@@ -27,6 +27,9 @@ void sale_teardown(void);
 /* Takes units in Redis; the order as its message says. */
 struct order sale_take(const char *order_no, int64_t user, int quantity);
 
+/* Until all that was taken so far is older than 2 ms by the clock of Redis. */
+void sale_grow_old(void);
+
 /* Writes the row, and takes or leaves the units in MySQL; as if it had been decided an hour ago. */
 void sale_row(const struct order *order, const char *status);
 void sale_close(const struct order *order);  /* the row, and MySQL's units */

@@ -312,6 +312,7 @@ START_TEST(every_order_on_some_page)
         sale_redis(o.shard, STOCK_KEY_META, "HINCRBY", "held", "-1");
         sale_redis(o.shard, STOCK_KEY_STOCK, "INCRBY", "1");
     }
+    sale_grow_old();
     ck_assert_ok(balance_scan(testing_ctl_db, sale_kv, sale, &by_three, meet, &met, &report, &err), &err);
     ck_assert(report.complete);
     ck_assert_uint_le(met.most, 3);
@@ -377,6 +378,7 @@ START_TEST(backlog)
     ck_assert_ok(balance_frontier(testing_ctl_db, 5, 100, &frontier, &err), &err);
     ck_assert_int_eq(frontier, 0); /* no row at all: nothing is known */
     options.worked_to = frontier;
+    sale_grow_old();
     ck_assert_ok(balance_scan(testing_ctl_db, sale_kv, sale, &options, meet, &met, &report, &err), &err);
     ck_assert_int_eq(met.count[FINDING_BACKLOG], 2);
     ck_assert_int_eq(balance_gaps(&report), 0);
@@ -435,6 +437,7 @@ START_TEST(stale_findings)
     sale_close(&closed);
     sale_pay(&paid);
     sale_redis(marked.shard, STOCK_KEY_BUYERS, "HDEL", "4:0");
+    sale_grow_old();
     ck_assert_ok(balance_scan(testing_ctl_db, sale_kv, sale, &by_three, keep, &kept, &report, &err), &err);
     ck_assert_uint_eq(kept.count, 5);
     sale_row(&lost, "pending");
@@ -467,6 +470,7 @@ START_TEST(two_walkers)
     struct error err;
 
     sale_take("N1", 1, 1);
+    sale_grow_old();
     for (int n = 1; n <= 3; n++) {
         first.count = second.count = 0;
         ck_assert_ok(balance_scan(testing_ctl_db, sale_kv, sale, &by_three, keep, &first, &report, &err), &err);
@@ -542,8 +546,9 @@ START_TEST(what_people_see)
     ck_assert_int_eq(testing_ctl.code, EXIT_PARTIAL);
     fits();
     ck_assert_ptr_nonnull(strstr(testing_ctl.out, "return_due: reserved, but the order is closed or rejected"));
-    ck_assert_ptr_nonnull(strstr(testing_ctl.out, "less than 2m ago"));
-    ck_assert_ptr_nonnull(strstr(testing_ctl.out, "order.create"));
+    ck_assert_ptr_nonnull(strstr(testing_ctl.out, "closed less than 2m"));
+    ck_assert_ptr_nonnull(strstr(testing_ctl.out, "Messages waiting: order.create "));
+    ck_assert_ptr_nonnull(strstr(testing_ctl.out, "closed 60 min ago, in Redis held\n"));
     ck_assert_ptr_nonnull(strstr(testing_ctl.out, "explained: nothing is wrong that does not mend by itself"));
     ck_assert_ptr_nonnull(strstr(testing_ctl.err, "--repair --dry-run` shows what can be mended"));
     CTL("reconcile", "--activity", sale_text, "--repair");

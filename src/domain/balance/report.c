@@ -72,22 +72,33 @@ void report_order_of(const struct activity *a, const struct subject *s, struct o
     memcpy(out->order_no, s->order_no, sizeof out->order_no);
 }
 
-static const char *seconds(char out[32], int64_t ms)
+/* Roughly. */
+static const char *ago(char out[32], int64_t ms)
 {
-    snprintf(out, 32, "%" PRId64 ".%" PRId64 " s", ms / 1000, ms % 1000 / 100);
+    if (ms < 120000)
+        snprintf(out, 32, "%" PRId64 ".%" PRId64 " s ago", ms / 1000, ms % 1000 / 100);
+    else if (ms < 7200000)
+        snprintf(out, 32, "%" PRId64 " min ago", ms / 60000);
+    else
+        snprintf(out, 32, "%" PRId64 " h ago", ms / 3600000);
     return out;
 }
 
+static const char *in_redis(const struct stock_seen *seen)
+{
+    if (seen->held)
+        return seen->gone ? "held and gone" : "held";
+    return seen->gone ? stock_gone_name(seen->gone) : "unknown";
+}
+
+/* A pending row was decided when it was made. */
 static void describe_row(const struct subject *s, char *out, size_t size)
 {
+    const char *reason = s->row.reason != REASON_NONE ? reason_name(s->row.reason) : "";
     char age[32];
 
-    snprintf(out, size, "%s%s%s%s since %s; Redis: %s", order_status_name(s->row.status), s->row.reason ? " (" : "",
-             reason_name(s->row.reason), s->row.reason ? ")" : "", seconds(age, s->row.decided_age_ms),
-             s->seen.held && s->seen.gone ? "held and gone"
-             : s->seen.held               ? "held"
-             : s->seen.gone               ? stock_gone_name(s->seen.gone)
-                                          : "unknown");
+    snprintf(out, size, "%s%s%s %s, in Redis %s", order_status_name(s->row.status), reason[0] ? ": " : "", reason,
+             ago(age, s->row.decided_age_ms), in_redis(&s->seen));
 }
 
 static void describe(const struct subject *s, struct balance_finding *f)
@@ -103,8 +114,7 @@ static void describe(const struct subject *s, struct balance_finding *f)
     else if (s->row.exists)
         describe_row(s, f->detail, sizeof f->detail);
     else {
-        len = snprintf(f->detail, sizeof f->detail, "user %" PRId64 ", reserved %s ago", s->seen.user,
-                       seconds(age, f->age_ms));
+        len = snprintf(f->detail, sizeof f->detail, "user %" PRId64 ", reserved %s", s->seen.user, ago(age, f->age_ms));
         if (s->recoveries > 0 && len > 0)
             snprintf(f->detail + len, sizeof f->detail - (size_t)len, ", sent again %d times", s->recoveries);
     }

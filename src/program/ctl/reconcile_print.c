@@ -142,10 +142,10 @@ static void print_queues(const struct reconcile *r)
             len += snprintf(text + len, sizeof text - (size_t)len, "%s %" PRId64 "%s", queue->name, queue->messages,
                             comma);
         else
-            len += snprintf(text + len, sizeof text - (size_t)len, "%s (none)%s", queue->name, comma);
+            len += snprintf(text + len, sizeof text - (size_t)len, "%s (missing)%s", queue->name, comma);
     }
-    fputs("  Messages waiting: ", stdout);
-    put_words(20, 4, text);
+    fputs("  Messages waiting:", stdout);
+    put_words(19, 4, text);
 }
 
 /* ---- the gaps ---- */
