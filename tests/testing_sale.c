@@ -234,6 +234,7 @@ void sale_insert(const char *order_no, int64_t user, int32_t quantity, int32_t s
 
     snprintf(order.order_no, sizeof order.order_no, "%s", order_no);
     order_store_add_create(&sql, &list, &timeout, 1);
+    order_store_add_stock(&sql, &list, 1);
     ck_assert_ok(db_run(testing_ctl_db, (struct slice){sql.data, sql.len}, &err), &err);
     strbuf_release(&sql);
 }

@@ -27,13 +27,14 @@ struct order_row {
     enum order_status status;
 };
 
-/* One transaction for a batch, as text for one db_run: BEGIN, one INSERT of all orders, for each activity (ascending)
- * the UPDATE of its stock row and a guard, COMMIT. The hot rows come last, so that they are locked for the shortest
- * time. Orders of one activity need not stand together. pay_timeout_ms[i] belongs to orders[i]; expires_at is computed
- * from it by the database clock. Orders must be valid; order numbers and buyer marks must differ from each other. count
- * > 0. */
+/* One transaction for a batch, as text for one db_run: BEGIN and one INSERT of all orders; whatever statements the
+ * caller adds, each with a ';' in front; and by order_store_add_stock for each activity (ascending) the UPDATE of its
+ * stock row and a guard, and COMMIT. The hot rows come last, so that they are locked for the shortest time. Orders of
+ * one activity need not stand together. pay_timeout_ms[i] belongs to orders[i]; expires_at is computed from it by the
+ * database clock. Orders must be valid; order numbers and buyer marks must differ from each other. count > 0. */
 void order_store_add_create(struct strbuf *sql, const struct order *const *orders, const int64_t *pay_timeout_ms,
                             size_t count);
+void order_store_add_stock(struct strbuf *sql, const struct order *const *orders, size_t count);
 
 /* The INSERT (alone, without BEGIN) of the tombstone of an order that was decided to never become live. */
 void order_store_add_tombstone(struct strbuf *sql, const struct order *order, enum reason reason, int32_t returned,
@@ -42,9 +43,15 @@ void order_store_add_tombstone(struct strbuf *sql, const struct order *order, en
 /* Whether these statements could run at all: tables, columns and privileges. Writes nothing. */
 ORDERD_MUST_CHECK bool order_store_probe(struct db *db, struct error *err);
 
-/* Which step of that transaction the statement with this index is. */
-enum order_create_step { ORDER_CREATE_BEGIN, ORDER_CREATE_INSERT, ORDER_CREATE_STOCK, ORDER_CREATE_COMMIT };
-enum order_create_step order_store_step(unsigned statement, unsigned activities);
+/* Which step of that transaction, to which the caller added `added` statements, the statement with this index is. */
+enum order_create_step {
+    ORDER_CREATE_BEGIN,
+    ORDER_CREATE_INSERT,
+    ORDER_CREATE_ADDED,
+    ORDER_CREATE_STOCK,
+    ORDER_CREATE_COMMIT
+};
+enum order_create_step order_store_step(unsigned statement, unsigned added, unsigned activities);
 
 typedef void (*order_row_fn)(void *arg, const struct order_row *row);
 

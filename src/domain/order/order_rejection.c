@@ -63,7 +63,8 @@ static void add_messages(struct local_messages *list, const struct order_rejecti
     add_return(list, r, owner);
     if (r->letter.reason != REASON_BUYER_HAS_ORDER)
         add_dead(list, r, owner);
-    order_event_add(list, ORDER_EVENT_REJECTED, &entry, 1, clock_wall_ms(), owner);
+    if (!r->silent)
+        order_event_add(list, ORDER_EVENT_REJECTED, &entry, 1, clock_wall_ms(), owner);
 }
 
 static bool commit(struct db *db, const struct order_rejection *r, const struct local_messages *list, int64_t lease_ms,

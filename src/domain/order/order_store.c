@@ -121,6 +121,11 @@ void order_store_add_create(struct strbuf *sql, const struct order *const *order
             strbuf_add_char(sql, ',');
         add_row(sql, orders[i], pay_timeout_ms[i]);
     }
+}
+
+void order_store_add_stock(struct strbuf *sql, const struct order *const *orders, size_t count)
+{
+    CHECK(count > 0);
     add_takes(sql, orders, count);
     strbuf_add_str(sql, ";COMMIT");
 }
@@ -130,6 +135,8 @@ bool order_store_probe(struct db *db, struct error *err)
     static const char sql[] =
         "INSERT INTO orders(" ORDER_ROW_IDENTITY ",status,reserved_at,expires_at) SELECT " ORDER_ROW_IDENTITY
         ",status,reserved_at,expires_at FROM orders WHERE FALSE;"
+        "INSERT INTO local_message(message_key,topic,payload) SELECT message_key,topic,payload FROM local_message "
+        "WHERE FALSE;"
         "UPDATE activity_stock SET available=available WHERE FALSE AND takes_orders";
 
     if (db_run(db, slice_of(sql), err))
@@ -150,13 +157,15 @@ void order_store_add_tombstone(struct strbuf *sql, const struct order *o, enum r
     strbuf_addf(sql, ",'rejected','%s',%d,%d,'%s',NOW(6))", reason_name(reason), returned, forfeited, reserved_at);
 }
 
-enum order_create_step order_store_step(unsigned statement, unsigned activities)
+enum order_create_step order_store_step(unsigned statement, unsigned added, unsigned activities)
 {
     if (statement == 0)
         return ORDER_CREATE_BEGIN;
     if (statement == 1)
         return ORDER_CREATE_INSERT;
-    return statement < 2 + 2 * activities ? ORDER_CREATE_STOCK : ORDER_CREATE_COMMIT;
+    if (statement < 2 + added)
+        return ORDER_CREATE_ADDED;
+    return statement < 2 + added + 2 * activities ? ORDER_CREATE_STOCK : ORDER_CREATE_COMMIT;
 }
 
 static bool status_of(struct slice name, enum order_status *out)

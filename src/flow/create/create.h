@@ -3,6 +3,7 @@
  *   create.c   the kind of lane: what an item is, its steps, what is counted and logged
  *   check.c    what the activity says of an order (price, SKU, state)
  *   persist.c  a batch becomes rows: optimistic, halved on failure, divided on duplicates
+ *   tell.c     the timers and the event that are committed with new orders
  *   resolve.c  what already stands in the table: same order, conflict, buyer with an order
  *   verdict.c  one order that failed alone: which reason
  *   fate.c     the policy: what a reason and a number of tries lead to
@@ -17,6 +18,7 @@
 #include "orderd/activity.h"
 #include "orderd/create_lane.h"
 #include "orderd/lane_engine.h"
+#include "orderd/local_message.h"
 #include "orderd/order.h"
 
 #include "fate.h"
@@ -63,6 +65,11 @@ bool check_items(struct lane *lane, struct error *err);
 /* Gives every item an outcome that is durable or needs a dead letter. false: a server is away, the schema is wrong, or
  * a storm of unknown errors is on; what was decided stays decided, and the call is to be repeated. */
 bool persist(struct lane *lane, struct error *err);
+
+/* ---- tell.c ---- */
+/* Appends to the transaction's SQL, with ';' in front, the one INSERT of the local messages that go with these new
+ * orders, and adds them to `told` for the relay. */
+void tell_created(struct lane *lane, struct item **set, size_t count, struct local_messages *told);
 
 /* ---- resolve.c ---- */
 /* Reads which of these open items already have a row, or whose buyer's mark is taken, and decides those. */

@@ -86,6 +86,7 @@ static bool decide_once(struct lane *lane, struct item *item, const struct decis
         .units_back = d->returned,
         .units_forfeited = d->forfeited,
         .reservations = d->reservations,
+        .silent = !lane->conf->events_enabled,
         .letter = lane_letter(lane, &item->base),
     };
     struct local_messages committed;

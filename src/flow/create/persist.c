@@ -10,6 +10,7 @@
 #include "orderd/fault.h"
 #include "orderd/log.h"
 #include "orderd/order_store.h"
+#include "orderd/relay.h"
 
 /* A conflict (deadlock, lock wait) is no try of the message; so many in a row and it is treated like an outage. */
 #define CONFLICTS_MAX 10
@@ -18,8 +19,8 @@
 /* After a duplicate the next batches look first: in a stretch of redeliveries the optimistic insert only costs. */
 #define READ_FIRST_BATCHES 8
 
-/* All of them or none of them, in one round trip. */
-static bool insert_all(struct lane *lane, struct item **set, size_t count, struct error *err)
+/* The whole transaction, and what it leaves for the relay. */
+static void compose(struct lane *lane, struct item **set, size_t count, struct local_messages *told)
 {
     const struct order **orders = arena_alloc(lane->arena, count * sizeof *orders);
     int64_t *timeouts = arena_alloc(lane->arena, count * sizeof *timeouts);
@@ -31,6 +32,14 @@ static bool insert_all(struct lane *lane, struct item **set, size_t count, struc
     }
     strbuf_reset(sql);
     order_store_add_create(sql, orders, timeouts, count);
+    tell_created(lane, set, count, told);
+    order_store_add_stock(sql, orders, count);
+}
+
+static bool commit(struct lane *lane, struct error *err)
+{
+    const struct strbuf *sql = &create_of(lane)->sql;
+
     FAULT(CREATE_BEFORE_PERSIST);
     if (FAULT_FAILS(CREATE_BEFORE_COMMIT))
         return error_set(err, ERROR_DB_LOST, "fault point create.before_commit");
@@ -39,6 +48,21 @@ static bool insert_all(struct lane *lane, struct item **set, size_t count, struc
     if (FAULT_FAILS(CREATE_AFTER_COMMIT))
         return error_set(err, ERROR_DB_LOST, "fault point create.after_commit");
     return true;
+}
+
+/* All of them or none of them, in one round trip. */
+static bool insert_all(struct lane *lane, struct item **set, size_t count, struct error *err)
+{
+    struct local_messages told;
+    bool ok;
+
+    local_messages_init(&told);
+    compose(lane, set, count, &told);
+    ok = commit(lane, err);
+    if (ok && lane->shared->relay)
+        relay_offer(lane->shared->relay, &told);
+    local_messages_free(&told);
+    return ok;
 }
 
 static void note_created(struct lane *lane, struct item **set, size_t count)

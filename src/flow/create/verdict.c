@@ -52,7 +52,7 @@ static enum verdict unknown(struct lane *lane, struct item *item, struct error *
 
 enum verdict verdict_alone(struct lane *lane, struct item *item, unsigned statement, struct error *why)
 {
-    enum order_create_step step = order_store_step(statement, 1);
+    enum order_create_step step = order_store_step(statement, 1, 1);
 
     switch (why->code) {
     case ERROR_DB_CHECK:
