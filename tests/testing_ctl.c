@@ -5,6 +5,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "orderd/broker.h"
+#include "orderd/topology.h"
+
 struct program testing_ctl;
 const char *testing_ctl_file, *testing_ctl_schema;
 struct db *testing_ctl_db;
@@ -48,6 +51,24 @@ static void connect_to(const char *database)
     ck_assert_ok(testing_ctl_db != NULL, &err);
 }
 
+static void ignore_finding(void *arg, const struct topology_finding *finding)
+{
+    (void)arg, (void)finding;
+}
+
+/* What approving an activity with the usual pay time-out finds, so that it has nothing more to say. */
+static void make_topology(void)
+{
+    static const int64_t usual = 900000;
+    struct error err = {0};
+    struct broker *broker = broker_open(conf, "test_ctl topology", &err);
+
+    ck_assert_ok(broker != NULL, &err);
+    ck_assert_ok(topology_walk(broker, conf, true, ignore_finding, NULL, &err), &err);
+    ck_assert_ok(topology_walk_unpaid(broker, conf, &usual, 1, true, ignore_finding, NULL, &err), &err);
+    broker_close(&broker, true);
+}
+
 void testing_ctl_setup(void)
 {
     db_library_init();
@@ -60,6 +81,7 @@ void testing_ctl_setup(void)
     testing_ctl_run_sql("CREATE DATABASE %s CHARACTER SET utf8mb4", schema);
     connect_to(schema);
     testing_ctl_configure(NULL);
+    make_topology();
 }
 
 void testing_ctl_teardown(void)

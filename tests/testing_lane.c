@@ -130,6 +130,9 @@ void testing_lane_topology(void)
 
     ck_assert_ok(broker != NULL, &err);
     ck_assert_ok(topology_walk(broker, testing_lane_conf, true, ignore_finding, NULL, &err), &err);
+    ck_assert_ok(topology_walk_unpaid(broker, testing_lane_conf, &(int64_t){TESTING_PAY_TIMEOUT}, 1, true,
+                                      ignore_finding, NULL, &err),
+                 &err);
     broker_close(&broker, true);
 }
 

@@ -11,6 +11,9 @@
 #define TESTING_ACTIVITY 1001
 #define TESTING_SKU      77
 #define TESTING_PRICE    9900
+/* Of the local messages: not what every new order leaves, its timer and its event. For testing_number. */
+#define TESTING_DECIDED     "topic NOT LIKE 'order.unpaid.%%' AND topic<>'event.order.created'"
+#define TESTING_PAY_TIMEOUT 900000 /* ms */
 
 /* Makes a schema with all tables and one running activity (TESTING_ACTIVITY, the given stock), a work queue, and a
  * configuration that names them; drains order.dead. `create` is libconfig text for the group create ("lanes = 1;"). One

@@ -64,6 +64,10 @@ int64_t activity_standing_live(const struct activity_standing *standing);
 /* Whether any order, live or not, was taken from this shard. */
 ORDERD_MUST_CHECK bool activity_store_has_orders(struct db *db, int64_t id, int shard, bool *out, struct error *err);
 
+/* The pay time-outs in use, each once, ascending: of the activities that are approved and not yet settled. The list is
+ * the caller's to free; NULL where there are none. */
+ORDERD_MUST_CHECK bool activity_store_timeouts(struct db *db, int64_t **list, size_t *count, struct error *err);
+
 /* The database clock, ms since 1970. */
 ORDERD_MUST_CHECK bool activity_store_now(struct db *db, int64_t *out_ms, struct error *err);
 

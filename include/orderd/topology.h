@@ -21,6 +21,10 @@ const char *topology_name(enum topology_name name);
 #define TOPOLOGY_RETRY_NAME_MAX 40
 void topology_retry_name(int64_t delay_ms, char out[TOPOLOGY_RETRY_NAME_MAX]);
 
+/* "order.unpaid.<ms>": the delay queue of a pay time-out; bound to the exchange `order` under its own name, it hands
+ * what it kept to order.unpaid. */
+void topology_unpaid_name(int64_t pay_timeout_ms, char out[TOPOLOGY_RETRY_NAME_MAX]);
+
 /* What was found of one exchange, queue or binding. */
 struct topology_finding {
     const char *kind; /* "exchange", "queue"; of apply also "binding", named "order -> order.create" */
@@ -37,6 +41,12 @@ typedef void (*topology_fn)(void *arg, const struct topology_finding *finding);
  * false: the broker is away, or may not be asked at all. */
 ORDERD_MUST_CHECK bool topology_walk(struct broker *broker, const struct conf *conf, bool apply, topology_fn on_finding,
                                      void *arg, struct error *err);
+
+/* The same for the delay queues of these pay time-outs, which topology_walk does not know: they come with the
+ * activities (activity_store_timeouts). Their exchange `order` must be there. */
+ORDERD_MUST_CHECK bool topology_walk_unpaid(struct broker *broker, const struct conf *conf,
+                                            const int64_t *pay_timeout_ms, size_t count, bool apply,
+                                            topology_fn on_finding, void *arg, struct error *err);
 
 /* What a broker of this version (see broker_version) and these queue types cannot promise: one call per finding.
  * certain is false for what AMQP does not show and somebody has to look up. Pure. */

@@ -2,11 +2,13 @@
  * was made takes messages from the exchange to the queue. */
 #include "testing_ctl.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "orderd/broker.h"
+#include "orderd/clock.h"
 #include "orderd/exitcode.h"
 
 static char vhost[64];
@@ -17,6 +19,14 @@ static void rabbitmqctl(const char *arguments)
 
     snprintf(command, sizeof command, "%s -q %s >/dev/null", testing_env("ORDERD_RABBITMQCTL"), arguments);
     ck_assert_msg(system(command) == 0, "%s", command);
+}
+
+static void rabbitmqctl_delete(const char *queue)
+{
+    char arguments[256];
+
+    snprintf(arguments, sizeof arguments, "delete_queue -p %s %s", vhost, queue);
+    rabbitmqctl(arguments);
 }
 
 static void setup(void)
@@ -31,6 +41,8 @@ static void setup(void)
              testing_env("ORDERD_MQ_USER"));
     rabbitmqctl(arguments);
     testing_ctl_configure(&(struct testing_ctl_conf){.vhost = vhost});
+    CTL("migrate", "up");
+    ck_assert_int_eq(testing_ctl.code, EXIT_OK);
 }
 
 static void teardown(void)
@@ -176,8 +188,10 @@ START_TEST(different)
     CTL("topology", "apply");
     CTL_SAYS(EXIT_PARTIAL, "");
     ck_assert_ptr_nonnull(strstr(testing_ctl.out, "queue     order.create                                 created\n"));
-    ck_assert_ptr_nonnull(strstr(testing_ctl.out, "queue     order.paid                                   different\n"));
-    ck_assert_ptr_nonnull(strstr(testing_ctl.out, "queue     order.dead                                   different\n"));
+    ck_assert_ptr_nonnull(
+        strstr(testing_ctl.out, "queue     order.paid                                   different\n"));
+    ck_assert_ptr_nonnull(
+        strstr(testing_ctl.out, "queue     order.dead                                   different\n"));
     ck_assert_ptr_null(strstr(testing_ctl.out, "order -> order.paid"));
     ck_assert_ptr_nonnull(strstr(testing_ctl.out, "PRECONDITION_FAILED - inequivalent arg 'x-"));
     ck_assert_ptr_nonnull(strstr(testing_ctl.out, "for queue 'order.paid' in vhost"));
@@ -192,7 +206,8 @@ START_TEST(different)
     CTL("topology", "check");
     ck_assert_int_eq(testing_ctl.code, EXIT_FAILED);
     ck_assert_ptr_nonnull(strstr(testing_ctl.out, "queue     order.paid                                   present\n"));
-    ck_assert_ptr_nonnull(strstr(testing_ctl.out, "queue     order.create                                 different\n"));
+    ck_assert_ptr_nonnull(
+        strstr(testing_ctl.out, "queue     order.create                                 different\n"));
     ck_assert_ptr_nonnull(strstr(testing_ctl.err, "orderctl: warning: broker.queue_type is classic: "));
 }
 END_TEST
@@ -218,7 +233,8 @@ START_TEST(forbidden)
 
     CTL("-q", "topology", "check");
     CTL_SAYS(EXIT_NO_PERMISSION, "");
-    ck_assert_ptr_nonnull(strstr(testing_ctl.out, "queue     order.create                                 forbidden\n"));
+    ck_assert_ptr_nonnull(
+        strstr(testing_ctl.out, "queue     order.create                                 forbidden\n"));
     ck_assert_ptr_nonnull(strstr(testing_ctl.out, "ACCESS_REFUSED"));
     ck_assert_ptr_nonnull(strstr(testing_ctl.out, "\n          " ADVICE_ACCOUNT "\n"));
     CTL("topology", "apply");
@@ -226,6 +242,128 @@ START_TEST(forbidden)
     snprintf(arguments, sizeof arguments, "delete_user %s", vhost);
     rabbitmqctl(arguments);
     remove(secret);
+}
+END_TEST
+
+/* ---- pay time-outs ---- */
+
+static void give_activity(int id, const char *state, int64_t pay_timeout_ms)
+{
+    testing_ctl_run_sql(
+        "INSERT INTO activity(id,title,sku_id,unit_price,currency,total_stock,per_user_limit,pay_timeout_ms,state,"
+        "starts_at,ends_at,epoch) VALUES(%d,'test',1,1,'CNY',100,1,%" PRId64 ",'%s',NOW(3),NOW(3)+INTERVAL 1 HOUR,1);"
+        "INSERT INTO activity_stock(activity_id,total,available) VALUES(%d,100,100)",
+        id, pay_timeout_ms, state, id);
+}
+
+/* What goes into a delay queue comes out of order.unpaid when its time is over, not before. */
+static void delays(const char *delay_queue, int64_t ms)
+{
+    struct conf *conf;
+    struct broker *broker = open_broker(&conf);
+    struct broker_publication p = {
+        .exchange = "order", .routing_key = delay_queue, .body = slice_of("{}"), .message_id = slice_of("T1")};
+    enum broker_outcome outcome;
+    struct broker_delivery d;
+    struct error err;
+    int64_t begin = clock_mono_ms();
+    size_t count;
+
+    ck_assert_ok(broker_confirm_select(broker, 16, &err), &err);
+    ck_assert_ok(broker_publish(broker, &p, &outcome, &err), &err);
+    ck_assert_ok(broker_wait_confirms(broker, 5000, &err), &err);
+    ck_assert_int_eq(outcome, BROKER_OUTCOME_CONFIRMED);
+    broker_close(&broker, true);
+    broker = broker_open(conf, "test_ctl", &err);
+    ck_assert_ok(broker != NULL, &err);
+    ck_assert_ok(broker_consume(broker, "order.unpaid", 10, "test", &err), &err);
+    ck_assert_ok(broker_take(broker, &d, 1, (int)ms + 5000, &count, &err), &err);
+    ck_assert_uint_eq(count, 1);
+    ck_assert_int_ge(clock_mono_ms() - begin, ms - 50);
+    ck_assert(slice_is(d.message_id, "T1") && slice_is(d.routing_key, "order.unpaid"));
+    broker_delivery_release(&d);
+    broker_close(&broker, true);
+    conf_destroy(&conf);
+}
+
+/* Those of activities that take orders or have some; each once. */
+START_TEST(of_activities_in_use)
+{
+    give_activity(1, "review", 5000);
+    give_activity(2, "running", 1000);
+    give_activity(3, "settled", 3000);
+    give_activity(4, "ended", 1000);
+    give_activity(5, "scheduled", 900000);
+    CTL("topology", "check");
+    ck_assert_ptr_nonnull(strstr(testing_ctl.err, "orderctl: 15 missing; run `orderctl topology apply`\n"));
+    CTL("topology", "apply");
+    CTL_SAYS(EXIT_OK, "");
+    ck_assert_ptr_nonnull(strstr(testing_ctl.out, "queue     order.unpaid.1000                            created\n"
+                                                  "binding   order -> order.unpaid.1000                   bound\n"
+                                                  "queue     order.unpaid.900000                          created\n"
+                                                  "binding   order -> order.unpaid.900000                 bound\n"));
+    ck_assert_ptr_null(strstr(testing_ctl.out, "order.unpaid.3000"));
+    ck_assert_ptr_null(strstr(testing_ctl.out, "order.unpaid.5000"));
+    CTL("topology", "check", "-q");
+    CTL_SAYS(EXIT_OK, "");
+    delays("order.unpaid.1000", 1000);
+}
+END_TEST
+
+/* Without a database, all but those. */
+START_TEST(database_away)
+{
+    testing_ctl_configure(&(struct testing_ctl_conf){.vhost = vhost, .db_port = "1"});
+    CTL("topology", "apply");
+    ck_assert_int_eq(testing_ctl.code, EXIT_OK);
+    ck_assert_ptr_nonnull(strstr(testing_ctl.err, "orderctl: note: the delay queues of pay time-outs are left out, "
+                                                  "since the activities cannot be read: "));
+    ck_assert_ptr_null(strstr(testing_ctl.err, "see that MySQL"));
+    listed("created", true);
+}
+END_TEST
+
+#define APPROVE_FAILS(code_, ...)                                                                                      \
+    do {                                                                                                               \
+        CTL("activity", "approve", "7", __VA_ARGS__);                                                                  \
+        ck_assert_int_eq(testing_ctl.code, code_);                                                                     \
+        ck_assert_int_eq(testing_ctl_number("SELECT COUNT(*) FROM activity WHERE state='review' AND epoch=1"), 1);     \
+    } while (0)
+
+/* An activity whose timers have no queue is not approved, and says why; its dry run says what it needs. */
+START_TEST(approve_makes_the_queue)
+{
+    const struct broker_argument classic[] = {{"x-queue-type", "classic", 0}};
+
+    give_activity(7, "review", 2000);
+    APPROVE_FAILS(EXIT_CONFIG, "-q"); /* no exchange yet */
+    ck_assert_str_eq(testing_ctl.err, "orderctl: activity approve: binding order -> order.unpaid.2000 cannot be made: "
+                                      "run `orderctl topology apply` first\n");
+    CTL("topology", "apply");
+    testing_ctl_configure(&(struct testing_ctl_conf){.vhost = vhost, .mq_port = "1"});
+    APPROVE_FAILS(EXIT_UNAVAILABLE, "-q");
+    ck_assert_ptr_nonnull(strstr(testing_ctl.err, "orderctl: activity approve: the activity's delay queue must be "
+                                                  "there before it is approved: "));
+    ck_assert_ptr_nonnull(strstr(testing_ctl.err, "see that RabbitMQ is up"));
+    APPROVE_FAILS(EXIT_UNAVAILABLE, "--dry-run");
+    testing_ctl_configure(&(struct testing_ctl_conf){.vhost = vhost});
+    rabbitmqctl_delete("order.unpaid.2000");
+    declare_foreign("order.unpaid.2000", classic, 1);
+    APPROVE_FAILS(EXIT_CONFIG, "-q");
+    ck_assert_ptr_nonnull(strstr(testing_ctl.err, "queue order.unpaid.2000 is declared otherwise: "));
+    rabbitmqctl_delete("order.unpaid.2000");
+    APPROVE_FAILS(EXIT_OK, "--dry-run");
+    ck_assert_str_eq(testing_ctl.err, "orderctl: queue order.unpaid.2000 would be created\n"
+                                      "orderctl: it could be approved; nothing was changed\n");
+    CTL("activity", "approve", "7");
+    CTL_SAYS(EXIT_OK, "orderctl: queue order.unpaid.2000 was created\n"
+                      "orderctl: approved; `orderctl activity preheat 7` puts its stock into Redis\n");
+    ck_assert_int_eq(testing_ctl_number("SELECT COUNT(*) FROM activity WHERE state='scheduled'"), 1);
+    rabbitmqctl_delete("order.unpaid.2000");
+    CTL("activity", "approve", "7"); /* heals */
+    CTL_SAYS(EXIT_OK, "orderctl: queue order.unpaid.2000 was created\n"
+                      "orderctl: activity 7 is approved already; nothing was changed\n");
+    delays("order.unpaid.2000", 2000);
 }
 END_TEST
 
@@ -239,6 +377,9 @@ int main(void)
     tcase_add_test(t, from_nothing);
     tcase_add_test(t, different);
     tcase_add_test(t, forbidden);
+    tcase_add_test(t, of_activities_in_use);
+    tcase_add_test(t, database_away);
+    tcase_add_test(t, approve_makes_the_queue);
     suite_add_tcase(s, t);
     return testing_main(s);
 }

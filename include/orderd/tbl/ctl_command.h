@@ -75,7 +75,10 @@ X(activity_create, "activity create", "", 0, 0, "write down a new activity, in r
   "    --currency EUR --stock 10 --starts now --ends +2h --dry-run\n")
 X(activity_approve, "activity approve", "ID", 1, 1, "freeze an activity and schedule it",
   "From review to scheduled, with epoch 1. From then on nothing of it can be\n"
-  "changed, and it can be preheated. Again: says that it is approved already.\n"
+  "changed, and it can be preheated. Makes the delay queue of its payment\n"
+  "time-out first (order.unpaid.<ms>): where the broker does not have it and\n"
+  "cannot be asked for it, the activity stays as it is. Again: makes a queue\n"
+  "that is missing, and says that it is approved already.\n"
   "\n"
   "Example:\n"
   "  orderctl activity approve 1001\n")

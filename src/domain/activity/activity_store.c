@@ -1,6 +1,7 @@
 #include "orderd/activity_store.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "activity_draft.h"
@@ -267,4 +268,32 @@ bool activity_store_has_orders(struct db *db, int64_t id, int shard, bool *out, 
     strbuf_release(&sql);
     *out = found != 0;
     return ok;
+}
+
+struct timeouts {
+    int64_t *list;
+    size_t count;
+};
+
+static bool take_timeout(void *arg, const struct slice *c, unsigned count)
+{
+    struct timeouts *t = arg;
+
+    t->list = check_realloc(t->list, (t->count + 1) * sizeof *t->list);
+    return count == 1 && db_column_i64(c[0], &t->list[t->count++]);
+}
+
+bool activity_store_timeouts(struct db *db, int64_t **list, size_t *count, struct error *err)
+{
+    static const char sql[] = "SELECT DISTINCT pay_timeout_ms FROM activity WHERE state IN('scheduled','running',"
+                              "'ended') ORDER BY pay_timeout_ms";
+    struct timeouts t = {0};
+
+    if (!db_query(db, slice_of(sql), take_timeout, &t, err)) {
+        free(t.list);
+        return error_prefix(err, "reading which pay time-outs are in use");
+    }
+    *list = t.list;
+    *count = t.count;
+    return true;
 }

@@ -72,8 +72,8 @@ static void work_arguments(const struct walk *w, struct arguments *a)
     add_text(a, "x-overflow", "reject-publish");
 }
 
-/* A delay queue of one fixed time: what lies in it so long goes back to exchange `order` under the key it came with. A
- * TTL per message would wait behind longer ones. */
+/* A delay queue of one fixed time: what lies in it so long goes back to exchange `order`, under the key it came with
+ * unless another is given. A TTL per message would wait behind longer ones. */
 static void delay_arguments(const struct walk *w, int64_t delay_ms, struct arguments *a)
 {
     add_text(a, "x-queue-type", quorum(w) ? "quorum" : "classic");
@@ -186,6 +186,29 @@ static bool work_queues(struct walk *w)
 void topology_retry_name(int64_t delay_ms, char out[TOPOLOGY_RETRY_NAME_MAX])
 {
     snprintf(out, TOPOLOGY_RETRY_NAME_MAX, "order.retry.%" PRId64, delay_ms);
+}
+
+void topology_unpaid_name(int64_t pay_timeout_ms, char out[TOPOLOGY_RETRY_NAME_MAX])
+{
+    snprintf(out, TOPOLOGY_RETRY_NAME_MAX, "%s.%" PRId64, topology_name(TOPOLOGY_QUEUE_UNPAID), pay_timeout_ms);
+}
+
+bool topology_walk_unpaid(struct broker *broker, const struct conf *conf, const int64_t *pay_timeout_ms, size_t count,
+                          bool apply, topology_fn on_finding, void *arg, struct error *err)
+{
+    struct walk w = {broker, conf, apply, on_finding, arg, err};
+
+    for (size_t i = 0; i < count; i++) {
+        char name[TOPOLOGY_RETRY_NAME_MAX];
+        struct arguments a = {.count = 0};
+
+        topology_unpaid_name(pay_timeout_ms[i], name);
+        delay_arguments(&w, pay_timeout_ms[i], &a);
+        add_text(&a, "x-dead-letter-routing-key", topology_name(TOPOLOGY_QUEUE_UNPAID));
+        if (!queue(&w, name, topology_name(TOPOLOGY_EXCHANGE_ORDER), &a))
+            return false;
+    }
+    return true;
 }
 
 /* A fanout exchange before each delay queue lets the routing key go on naming the queue that the message goes back to.

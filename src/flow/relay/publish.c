@@ -171,6 +171,15 @@ static struct doubt connection_lost(struct relay *relay, const struct flight *fl
     return (struct doubt){.wait_ms = RELAY_AWAY_MS, .why = relay_text(relay, err->text)};
 }
 
+/* Timers without their delay queue, for one: until it is there, the sweep closes their orders. */
+static void unroutable(struct sending *s)
+{
+    log_event(LOG_EVENT_RELAY_UNROUTABLE, LOG_SLICE("topic", s->message->topic),
+              LOG_SLICE("message_key", s->message->key));
+    relay_settle(s, LOCAL_MESSAGE_WAIT, UNROUTABLE_WAIT_MS,
+                 "no queue is bound for this topic: run `orderctl topology apply`");
+}
+
 static void judge(struct relay *relay, struct sending *s, const struct doubt *doubt)
 {
     switch (s->outcome) {
@@ -182,8 +191,7 @@ static void judge(struct relay *relay, struct sending *s, const struct doubt *do
         if (s->kind == EFFECT_PUBLISH_EVENT)
             relay_settle(s, LOCAL_MESSAGE_SENT, 0, NULL);
         else
-            relay_settle(s, LOCAL_MESSAGE_WAIT, UNROUTABLE_WAIT_MS,
-                         "no queue is bound for this topic: run `orderctl topology apply`");
+            unroutable(s);
         break;
     case BROKER_OUTCOME_REFUSED:
         relay_failed(relay, s, "the broker refused it (nack): its queue is full or has lost its majority");

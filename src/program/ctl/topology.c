@@ -2,6 +2,7 @@
 #include "orderd/topology.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "print.h"
 #include "record.h"
@@ -101,10 +102,38 @@ static void warn(void *arg, const char *sentence, bool certain)
         print_note(w->ctl, "note: %s", sentence);
 }
 
+/* The delay queues of the pay time-outs come with the activities. The topology is often made before there is a database
+ * to be asked: that is worth a note, and no more. */
+static bool read_timeouts(struct ctl *ctl, int64_t **timeouts, size_t *count)
+{
+    struct error err = {0};
+    struct db *db = ctl_open_schema(ctl, &err);
+    bool ok = db && activity_store_timeouts(db, timeouts, count, &err);
+
+    db_close(&db);
+    if (!ok)
+        print_note(ctl, "note: the delay queues of pay time-outs are left out, since the activities cannot be read: %s",
+                   err.text);
+    ctl->advice[0] = '\0';
+    return ok;
+}
+
+static bool go_over_all(struct ctl *ctl, struct walk *w, struct broker *broker, struct error *err)
+{
+    int64_t *timeouts = NULL;
+    size_t count = 0;
+    bool ok = topology_walk(broker, ctl->conf, w->apply, tell, w, err);
+
+    if (ok && read_timeouts(ctl, &timeouts, &count))
+        ok = topology_walk_unpaid(broker, ctl->conf, timeouts, count, w->apply, tell, w, err);
+    free(timeouts);
+    return ok;
+}
+
 static bool go_over(struct ctl *ctl, struct walk *w, struct error *err)
 {
     struct broker *broker = ctl_open_broker(ctl, err);
-    bool ok = broker && topology_walk(broker, ctl->conf, w->apply, tell, w, err);
+    bool ok = broker && go_over_all(ctl, w, broker, err);
 
     if (ok)
         topology_warn(broker_version(broker), ctl->conf, warn, w);

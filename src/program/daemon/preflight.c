@@ -2,7 +2,9 @@
 #include "daemon.h"
 
 #include <signal.h>
+#include <stdlib.h>
 
+#include "orderd/activity_store.h"
 #include "orderd/backoff.h"
 #include "orderd/broker.h"
 #include "orderd/db.h"
@@ -54,6 +56,39 @@ static void judge(void *arg, const struct topology_finding *f)
             f->kind, f->name, f->detail);
 }
 
+static void warn_broker(void *arg, const char *sentence, bool certain)
+{
+    (void)arg, (void)certain;
+    log_event(LOG_EVENT_BROKER_WARNING, LOG_STR("finding", sentence));
+}
+
+/* A delay queue that is missing delays the time-outs of its activities until the sweep finds them: an alarm, and no
+ * reason to take no orders. `orderctl activity approve` and `topology apply` make them. */
+static void judge_unpaid(void *arg, const struct topology_finding *f)
+{
+    (void)arg;
+    if (f->presence == BROKER_PRESENT)
+        return;
+    log_event(LOG_EVENT_DELAY_QUEUE, LOG_STR(f->kind, f->name),
+              LOG_STR("state", f->presence == BROKER_MISSING     ? "missing"
+                               : f->presence == BROKER_DIFFERENT ? "different"
+                                                                 : "forbidden"),
+              LOG_STR("detail", f->detail));
+}
+
+static bool check_unpaid(struct broker *broker, const struct conf *conf, bool declare, struct error *err)
+{
+    struct db *db = db_open(conf, err);
+    int64_t *timeouts = NULL;
+    size_t count = 0;
+    bool ok = db && activity_store_timeouts(db, &timeouts, &count, err) &&
+              topology_walk_unpaid(broker, conf, timeouts, count, declare, judge_unpaid, NULL, err);
+
+    free(timeouts);
+    db_close(&db);
+    return ok;
+}
+
 static bool check_broker(const struct conf *conf, struct error *err)
 {
     struct findings findings = {conf->broker_topology == CONF_TOPOLOGY_DECLARE, true, err};
@@ -65,7 +100,10 @@ static bool check_broker(const struct conf *conf, struct error *err)
     broker = broker_open(conf, "orderd preflight", err);
     if (!broker)
         return false;
-    ok = topology_walk(broker, conf, findings.declare, judge, &findings, err) && findings.good;
+    ok = topology_walk(broker, conf, findings.declare, judge, &findings, err) && findings.good &&
+         check_unpaid(broker, conf, findings.declare, err);
+    if (ok)
+        topology_warn(broker_version(broker), conf, warn_broker, NULL);
     broker_close(&broker, true);
     return ok;
 }
