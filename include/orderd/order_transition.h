@@ -3,7 +3,9 @@
 #ifndef ORDERD_ORDER_TRANSITION_H
 #define ORDERD_ORDER_TRANSITION_H
 
+#include <stdbool.h>
 #include "orderd/reason.h"
+#include "orderd/strbuf.h"
 
 /* Where an order stands: its status, with the same numbers as enum order_status, or no row at all. */
 enum order_standing {
@@ -47,6 +49,7 @@ struct order_transition order_transition(enum order_condition condition, enum or
 const char *order_condition_name(enum order_condition condition);
 const char *order_standing_name(enum order_standing standing); /* that of the status, or "unknown" */
 const char *payment_outcome_name(enum payment_outcome outcome);
+bool payment_outcome_of_name(struct slice name, enum payment_outcome *out);
 
 /* Which of PAY_KNOWN_* a payment is that was decided before. */
 enum order_condition order_condition_of_outcome(enum payment_outcome outcome);

@@ -165,6 +165,29 @@ X(activity_list, "activity list", "", 0, 0, "list all activities",
   "Examples:\n"
   "  orderctl activity list\n"
   "  orderctl activity list --json | jq -r 'select(.state == \"scheduled\").id'\n")
+X(order_show, "order show", "NO", 1, 1, "show one order: its row, its payments, its messages, its reservation",
+  "What MySQL has of the order and of every payment that names it, the local\n"
+  "messages that are kept under its number (one that is about several orders is\n"
+  "kept under the first of them), and what Redis has: held, returned, forfeited,\n"
+  "refused, sold, or unknown.\n"
+  "\n"
+  "Exit codes: 0 shown; 3 Redis could not be read, the rest is shown; 65 there is\n"
+  "no such order.\n"
+  "\n"
+  "Examples:\n"
+  "  orderctl order show 1812345678901234567\n"
+  "  orderctl order show 1812345678901234567 --json | jq .payments\n")
+X(order_cancel, "order cancel", "NO", 1, 1, "close an order that is not paid, and put its units back on sale",
+  "Does what a message of order.cancel does: the order is closed, and its units go\n"
+  "back, in MySQL at once and in Redis by the relay. An order that is closed\n"
+  "already stays as it is; one that is paid or rejected is refused.\n"
+  "\n"
+  "Exit codes: 0 it is closed (with --dry-run: would be); 65 refused, with the\n"
+  "reason.\n"
+  "\n"
+  "Examples:\n"
+  "  orderctl order cancel 1812345678901234567 --dry-run\n"
+  "  orderctl order cancel 1812345678901234567\n")
 X(outbox_stats, "outbox stats", "", 0, 0, "count the local messages, and say how long they have waited",
   "The local message table holds what a committed transaction wants sent: orders,\n"
   "events, dead letters, units that go back to Redis. Counts its rows by topic\n"

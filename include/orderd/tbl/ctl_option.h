@@ -48,6 +48,8 @@ X(activity_extend, dry_run, "dry-run", FLAG, "", 0, 0, NULL, "only say whether i
 X(activity_restock, stock, "stock", NUMBER, "N", 1, ACTIVITY_STOCK_MAX, NULL, "units from now on, what is sold included")
 X(activity_restock, dry_run, "dry-run", FLAG, "", 0, 0, NULL, "only look, and show what would be done")
 
+X(order_cancel, dry_run, "dry-run", FLAG, "", 0, 0, NULL, "only say what would become of it")
+
 X(outbox_list, state, "state", CHOICE, "pending|sent|quarantined", 0, 0, "", "only those in this state")
 X(outbox_list, topic, "topic", TEXT, "TOPIC", 1, 64, "", "only those of this topic")
 X(outbox_list, key, "key", TEXT, "PREFIX", 1, LOCAL_MESSAGE_KEY_MAX, "", "only those whose key begins so")

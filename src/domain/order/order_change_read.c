@@ -92,17 +92,6 @@ static void name_payments(struct change_run *run)
     }
 }
 
-static bool outcome_of(struct slice name, enum payment_outcome *out)
-{
-    for (int i = 0; i < PAYMENT_OUTCOME_COUNT; i++) {
-        if (slice_is(name, payment_outcome_name((enum payment_outcome)i))) {
-            *out = (enum payment_outcome)i;
-            return true;
-        }
-    }
-    return false;
-}
-
 static bool take_payment(void *arg, const struct slice *c, unsigned count)
 {
     struct change_run *run = arg;
@@ -111,7 +100,7 @@ static bool take_payment(void *arg, const struct slice *c, unsigned count)
     if (count != 4)
         return false;
     p = change_payment(run, arena_strndup(run->arena, c[0].ptr, c[0].len));
-    if (!p || !db_column_i64(c[2], &p->amount) || !outcome_of(c[3], &p->outcome))
+    if (!p || !db_column_i64(c[2], &p->amount) || !payment_outcome_of_name(c[3], &p->outcome))
         return false;
     p->order_no = arena_strndup(run->arena, c[1].ptr, c[1].len);
     p->decided = true;

@@ -62,6 +62,17 @@ const char *payment_outcome_name(enum payment_outcome outcome)
     return names[outcome];
 }
 
+bool payment_outcome_of_name(struct slice name, enum payment_outcome *out)
+{
+    for (int i = 0; i < PAYMENT_OUTCOME_COUNT; i++) {
+        if (slice_is(name, payment_outcome_name((enum payment_outcome)i))) {
+            *out = (enum payment_outcome)i;
+            return true;
+        }
+    }
+    return false;
+}
+
 enum order_condition order_condition_of_outcome(enum payment_outcome outcome)
 {
     switch (outcome) {
