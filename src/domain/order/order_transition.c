@@ -15,14 +15,17 @@ static const struct row {
 #undef X
 };
 
+#define ROWS (sizeof rows / sizeof *rows)
+
 struct order_transition order_transition(enum order_condition condition, enum order_standing standing)
 {
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        if (rows[i].condition == condition && (rows[i].standing == standing || rows[i].standing == ORDER_STANDS_ANY))
-            return rows[i].to;
-    }
-    CHECK(!"a row for each pair");
-    return (struct order_transition){REASON_NONE, ORDER_DOES_NOTHING};
+    size_t i = 0;
+
+    while (i < ROWS &&
+           (rows[i].condition != condition || (rows[i].standing != standing && rows[i].standing != ORDER_STANDS_ANY)))
+        i++;
+    CHECK(i < ROWS);
+    return rows[i].to;
 }
 
 const char *order_condition_name(enum order_condition condition)
@@ -75,16 +78,12 @@ bool payment_outcome_of_name(struct slice name, enum payment_outcome *out)
 
 enum order_condition order_condition_of_outcome(enum payment_outcome outcome)
 {
-    switch (outcome) {
-    case PAYMENT_APPLIED:
-        return ORDER_CONDITION_PAY_KNOWN_APPLIED;
-    case PAYMENT_REFUND_DUE:
-        return ORDER_CONDITION_PAY_KNOWN_REFUND;
-    case PAYMENT_AMOUNT_MISMATCH:
-        return ORDER_CONDITION_PAY_KNOWN_AMOUNT;
-    case PAYMENT_OUTCOME_COUNT:
-        break;
-    }
-    CHECK(!"a payment outcome");
-    return ORDER_CONDITION_PAY_CONFLICT;
+    static const enum order_condition conditions[PAYMENT_OUTCOME_COUNT] = {
+        [PAYMENT_APPLIED] = ORDER_CONDITION_PAY_KNOWN_APPLIED,
+        [PAYMENT_REFUND_DUE] = ORDER_CONDITION_PAY_KNOWN_REFUND,
+        [PAYMENT_AMOUNT_MISMATCH] = ORDER_CONDITION_PAY_KNOWN_AMOUNT,
+    };
+
+    CHECK(outcome < PAYMENT_OUTCOME_COUNT);
+    return conditions[outcome];
 }

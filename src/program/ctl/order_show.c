@@ -16,9 +16,8 @@
 
 /* The local messages that an order has under its own number; a message of several orders is found under the first. */
 static const char *const prefixes[] = {
-    "order.create",         "recover",          "event.order.created", "timer",
-    "stock.settle",         "event.order.paid", "stock.return",        "event.order.closed",
-    "event.order.rejected", "order.dead",
+    "order.create",     "recover",      "event.order.created", "order.unpaid",         "timer",      "stock.settle",
+    "event.order.paid", "stock.return", "event.order.closed",  "event.order.rejected", "order.dead",
 };
 
 #define PREFIXES (sizeof prefixes / sizeof *prefixes)
