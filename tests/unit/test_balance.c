@@ -2,6 +2,7 @@
 #include "testing.h"
 
 #include <ctype.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "orderd/balance.h"
@@ -161,6 +162,27 @@ START_TEST(kinds_are_whole)
 }
 END_TEST
 
+/* docs/reconcile.md explains each kind, and says right who mends it. */
+START_TEST(kinds_are_documented)
+{
+    static char text[65536];
+    char path[512], row[128];
+    FILE *f;
+
+    snprintf(path, sizeof path, "%s/docs/reconcile.md", testing_env("ORDERD_SOURCE"));
+    f = fopen(path, "r");
+    ck_assert_msg(f != NULL, "%s", path);
+    text[fread(text, 1, sizeof text - 1, f)] = '\0';
+    fclose(f);
+    for (int kind = FINDING_NONE + 1; kind < FINDING_KIND_COUNT; kind++) {
+        enum finding_kind k = (enum finding_kind)kind;
+
+        snprintf(row, sizeof row, "\n| `%s` | %s | ", finding_name(k), finding_mender_name(finding_mender(k)));
+        ck_assert_msg(strstr(text, row), "%s", row);
+    }
+}
+END_TEST
+
 START_TEST(verdicts)
 {
     struct balance_report r = {0};
@@ -190,6 +212,7 @@ int main(void)
     tcase_add_loop_test(tc, classify, 0, (int)(sizeof cases / sizeof *cases));
     tcase_add_test(tc, defaults);
     tcase_add_test(tc, kinds_are_whole);
+    tcase_add_test(tc, kinds_are_documented);
     tcase_add_test(tc, verdicts);
     suite_add_tcase(suite, tc);
     return testing_main(suite);
