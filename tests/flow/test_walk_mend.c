@@ -318,6 +318,19 @@ END_TEST
 
 /* ---- keys ---- */
 
+/* So it would be with another plan. */
+static void expire_early(int64_t at)
+{
+    struct stock_keys keys;
+    char text[24];
+
+    snprintf(text, sizeof text, "%" PRId64, at);
+    stock_keys_of(&keys, testing_sale.id, 0);
+    testing_redis_run(testing_sale.kv, "HSET", keys.text[STOCK_KEY_META], "expire_at", text, NULL);
+    for (int i = 0; i < STOCK_KEY_COUNT; i++)
+        testing_redis_run(testing_sale.kv, "PEXPIREAT", keys.text[i], text, NULL);
+}
+
 /* The end of life of the keys comes in seconds, with an order still pending, one paid, and one held without a row: they
  * are kept, and so are those of a shard where nothing was ever sold. Nothing is lost when it would have come. */
 START_TEST(keys_outlive_their_orders)
@@ -352,6 +365,31 @@ START_TEST(keys_outlive_their_orders)
     testing_wait_effects();
     testing_parts_stop();
     testing_sale_hash(2, STOCK_KEY_GONE, "sold");
+    testing_sale_close();
+}
+END_TEST
+
+/* A sale that was over long ago and is not settled: its keys are kept although nobody holds anything any more. */
+START_TEST(keys_outlive_their_sale)
+{
+    int64_t expire_at;
+
+    testing_sale_open(20, 1, 1);
+    sell(1, 2);
+    change(1, 2, ORDER_WISH_PAY);
+    testing_parts_start(TESTING_RELAY, 0);
+    testing_wait_effects();
+    testing_parts_stop();
+    testing_sql("UPDATE activity SET state='ended',starts_at=NOW(3)-INTERVAL 9 HOUR,ends_at=NOW(3)-INTERVAL 8 HOUR");
+    expire_at = clock_wall_ms() + 60000;
+    expire_early(expire_at);
+    walk_once();
+    ck_assert_int_ge(testing_sale_audit(0).expire_at, expire_at + 3600000);
+    ck_assert_int_gt(testing_sale_audit(0).ttl_gone, 3600000);
+    ck_assert_int_eq(testing_walked().mended, 1);
+    walk_once();
+    ck_assert_int_eq(testing_walked().mended, 0);
+    ck_assert_int_eq(testing_walked().need_person, 0);
     testing_sale_close();
 }
 END_TEST
@@ -461,6 +499,7 @@ int main(void)
     tcase_add_test(c, a_lost_mark);
     tcase_add_test(c, reclaimed_when_seen_twice);
     tcase_add_test(c, keys_outlive_their_orders);
+    tcase_add_test(c, keys_outlive_their_sale);
     tcase_add_test(c, lost_ttls_come_back);
     tcase_add_test(c, one_failure_is_not_all);
     tcase_add_test(c, settled_is_left_alone);

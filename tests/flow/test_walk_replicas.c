@@ -69,7 +69,6 @@ START_TEST(a_slow_walker_keeps_its_activity)
 
     testing_sale_open(10, 1, 1);
     testing_sql("UPDATE activity SET preheated_at=NOW(6) WHERE id=%d", TESTING_ACTIVITY);
-    testing_sale_preheat(TESTING_ACTIVITY, 1, 1, clock_wall_ms() + 600000, clock_wall_ms() + 3 * 3600000);
     testing_walk_conf->walk_interval = 100;
     slow = testing_parts_fork(TESTING_WALK, "walk.elected=stop@1"); /* the first by number: not the sale */
     await_stop(slow);

@@ -69,17 +69,6 @@ static bool scan(struct visit *v, struct error *err)
 
 /* ---- afterwards ---- */
 
-/* A sale that was settled meanwhile has no keys any more, and that is as it should be. */
-static bool still_walked(struct visit *v, bool *out, struct error *err)
-{
-    struct activity now;
-
-    if (!activity_store_get(v->walk->db, v->memory->id, &now, err))
-        return false;
-    *out = now.state != ACTIVITY_SETTLED;
-    return true;
-}
-
 static bool is_for_others(enum finding_kind kind)
 {
     return finding_mender(kind) == FINDING_MENDER_PERSON || finding_mender(kind) == FINDING_MENDER_REPAIR;
@@ -105,20 +94,6 @@ static void tell_others(const struct visit *v)
                       LOG_INT("units", found->units), LOG_STR("what", finding_sentence((enum finding_kind)kind)),
                       LOG_STR("to_do", finding_mends((enum finding_kind)kind)));
     }
-}
-
-static bool judge(struct visit *v, struct error *err)
-{
-    bool walked = true;
-
-    v->done.need_person = count_for_others(&v->report);
-    if (v->done.need_person > 0 && !still_walked(v, &walked, err))
-        return false;
-    if (!walked)
-        v->done.need_person = 0;
-    if (v->done.need_person > 0)
-        tell_others(v);
-    return true;
 }
 
 static void account(struct visit *v)
@@ -154,8 +129,9 @@ static void plan_next(struct visit *v)
 
 static bool finish(struct visit *v, struct error *err)
 {
-    if (!judge(v, err))
-        return false;
+    v->done.need_person = count_for_others(&v->report);
+    if (v->done.need_person > 0)
+        tell_others(v);
     account(v);
     plan_next(v);
     snprintf(v->done.walker, sizeof v->done.walker, "%s", v->walk->name);
