@@ -6,7 +6,7 @@ X(SALE, "sale", "--activity N [OPTIONS]", "make a sale through Redis and RabbitM
   "the database holds every accepted order, and verifies by id sets (see orderload verify --help).\n",
   "  orderload sale --activity 1001 --buyers 20000\n"
   "  orderload sale --activity 1001 --buyers 5000 --rate 500 --duplicates 10 --malformed 2% --oversized 1%\n"
-  "  orderload sale --activity 1001 --silent 5 --ids run.ids --json\n")
+  "  orderload sale --activity 1001 --silent 5 --recovered --ids run.ids --json\n")
 X(FILL, "fill", "COUNT --activity N [OPTIONS]", "fill the queue with valid orders, without Redis",
   "Publishes COUNT orders of distinct buyers as fast as confirms allow, for drain benchmarks. Nothing is deducted in Redis,\n"
   "so use an activity of its own with at least COUNT units.\n",

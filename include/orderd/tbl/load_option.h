@@ -25,6 +25,7 @@ X(malformed, "malformed", PERCENT, "S", "0", 0, 50, "P%", "of all messages: bodi
 X(oversized, "oversized", PERCENT, "S", "0", 0, 20, "P%", "of all messages: bodies over 16 KiB")
 X(foreign, "foreign", PERCENT, "S", "0", 0, 20, "P%", "of all messages: orders of an activity that does not exist")
 X(silent, "silent", PERCENT, "S", "0", 0, 100, "P%", "of the accepted orders: never published, as if the web tier died after its deduct")
+X(recovered, "recovered", FLAG, "SV", "", 0, 0, "", "those that were never published must have become orders too, by the walk; --wait and --settle are longer by as long as that takes")
 X(ids, "ids", FILES, "SFRV", "", 0, 0, "FILE", "accepted orders: read first; the commands that make some append theirs to the first file")
 X(wait_ms, "wait", DURATION, "SRV", "120s", 0, 86400000, "TIME", "longest wait for the rows, and for a server that is away")
 X(settle_ms, "settle", DURATION, "SRV", "10s", 0, 86400000, "TIME", "stop waiting when nothing has changed for so long")

@@ -178,6 +178,16 @@ static void on_signal(int signal_)
     interrupted = 1;
 }
 
+int64_t run_walk_ms(const struct run *run)
+{
+    const struct conf *conf = run->conf;
+    int64_t ms = conf->walk_in_flight + 2 * conf->walk_interval + conf->relay_poll_interval;
+
+    for (size_t i = 0; i < conf->retry_delays.count; i++)
+        ms += conf->retry_delays.ms[i];
+    return run->o.recovered ? ms : 0;
+}
+
 bool run_interrupted(void)
 {
     return interrupted != 0;

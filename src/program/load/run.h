@@ -44,6 +44,10 @@ void run_build_message(void *arg, const struct publish_item *item, struct publis
 /* What was published, as facts of the report; elapsed_ms > 0: and how many a second. */
 void run_report_publisher(struct run *run, const struct publisher *publisher, int64_t elapsed_ms);
 
+/* How much longer it takes until silent orders are rows, where they must be (--recovered): they must be old enough, and
+ * a walk must come. Else 0. */
+int64_t run_walk_ms(const struct run *run);
+
 /* Whether SIGINT or SIGTERM came. */
 bool run_interrupted(void);
 

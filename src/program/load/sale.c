@@ -230,12 +230,18 @@ static void report_sale(struct sale *s)
     run_report_publisher(s->run, s->publisher, 0);
 }
 
+/* Those that must be rows. */
+static int64_t expected(const struct sale *s)
+{
+    return s->accepted - (s->run->o.recovered ? 0 : s->silent);
+}
+
 static void verdict(struct sale *s)
 {
     struct report *r = &s->run->report;
     struct strbuf broken = STRBUF_INIT, n = STRBUF_INIT;
 
-    report_number(&n, (double)(s->accepted - s->silent), 0);
+    report_number(&n, (double)expected(s), 0);
     report_broken_sentences(r, &broken);
     if (broken.len > 0)
         snprintf(r->sentence, sizeof r->sentence, "BROKEN: %s.", broken.data);
@@ -243,10 +249,11 @@ static void verdict(struct sale *s)
         snprintf(r->sentence, sizeof r->sentence,
                  "Good, but nothing was sold: no buyer was accepted (their answers are above). What there is adds up.");
     else
-        snprintf(r->sentence, sizeof r->sentence,
-                 "Good: all %s orders that were published are in the database exactly once, as they were accepted; no "
-                 "unit was sold twice, and none is lost.",
-                 n.data);
+        snprintf(
+            r->sentence, sizeof r->sentence,
+            "Good: all %s orders that were %s are in the database exactly once, as they were accepted; no unit was "
+            "sold twice, and none is lost.",
+            n.data, s->run->o.recovered ? "accepted" : "published");
     strbuf_release(&broken);
     strbuf_release(&n);
 }
@@ -260,14 +267,14 @@ static int64_t quiet_ms(const struct sale *s)
 
     for (size_t i = 0; i < delays->count; i++)
         longest = delays->ms[i] > longest ? delays->ms[i] : longest;
-    return s->run->o.settle_ms + (s->run->o.foreign > 0 ? longest : 0);
+    return s->run->o.settle_ms + (s->run->o.foreign > 0 ? longest : 0) + run_walk_ms(s->run);
 }
 
 static bool settle_and_verify(struct sale *s, struct watch *watch, const struct watch_state *before, struct error *err)
 {
     const struct load_options *o = &s->run->o;
     const struct publish_totals *p = publisher_totals(s->publisher);
-    struct watch_goal goal = {*before, s->accepted - s->silent, 0, o->wait_ms, quiet_ms(s)};
+    struct watch_goal goal = {*before, expected(s), 0, o->wait_ms + run_walk_ms(s->run), quiet_ms(s)};
     struct watch_state last;
 
     for (int kind = 0; kind < PUBLISH_KINDS; kind++)
@@ -277,7 +284,7 @@ static bool settle_and_verify(struct sale *s, struct watch *watch, const struct 
     progress_end(&s->run->progress);
     report_measure(&s->run->report, "settled_seconds", "then until the database had all",
                    (double)(clock_mono_ms() - s->ended_ms) / 1000, 2, "s");
-    if (!verify(s->run->conf, &s->run->book, &s->run->report, o->wait_ms, err))
+    if (!verify(s->run->conf, &s->run->book, &s->run->report, o, err))
         return false;
     report_check(&s->run->report, REPORT_DEAD, REPORT_AT_LEAST, goal.dead, last.dead - before->dead);
     verdict(s);

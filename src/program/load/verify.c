@@ -9,7 +9,11 @@
 static void forget(struct verify *v)
 {
     free(v->marks);
-    *v = (struct verify){.conf = v->conf, .activity = {.id = v->book->activity}, .book = v->book, .report = v->report};
+    *v = (struct verify){.conf = v->conf,
+                         .recovered = v->recovered,
+                         .activity = {.id = v->book->activity},
+                         .book = v->book,
+                         .report = v->report};
     book_forget_seen(v->book);
     memset(v->report->checks, 0, sizeof v->report->checks);
 }
@@ -48,7 +52,7 @@ static void judge_row(struct verify *v, uint32_t index, struct tally *t)
     const struct book_entry *e = &v->book->entries[index];
     const char *order_no = idset_text(&v->book->ids, index);
 
-    if (!(e->seen & BOOK_ROW) && e->how != BOOK_SILENT) {
+    if (!(e->seen & BOOK_ROW) && (e->how != BOOK_SILENT || v->recovered)) {
         t->lost++;
         report_example(v->report, REPORT_LOST, "%s of user %" PRId64, order_no, e->user);
     }
@@ -185,12 +189,13 @@ static void add_facts(struct verify *v)
     }
 }
 
-bool verify(const struct conf *conf, struct book *book, struct report *report, int64_t wait_ms, struct error *err)
+bool verify(const struct conf *conf, struct book *book, struct report *report, const struct load_options *options,
+            struct error *err)
 {
-    struct verify v = {.conf = conf, .book = book, .report = report};
+    struct verify v = {.conf = conf, .recovered = options->recovered, .book = book, .report = report};
     bool ok;
 
-    ok = read_patiently(&v, wait_ms, err);
+    ok = read_patiently(&v, options->wait_ms, err);
     if (ok) {
         judge(&v);
         add_facts(&v);

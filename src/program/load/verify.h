@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include "book.h"
+#include "options.h"
 #include "orderd/activity.h"
 #include "orderd/conf.h"
 #include "report.h"
@@ -17,6 +18,7 @@ struct verify_mark { /* a buyer's mark of a live row */
 
 struct verify {
     const struct conf *conf;
+    bool recovered;           /* silent orders must be rows too */
     struct activity activity; /* read again */
     struct book *book;
     struct report *report;
@@ -30,9 +32,10 @@ struct verify {
     int64_t unbalanced, ledger, stray, held_wrong, bad_marks;
 };
 
-/* Fills the checks of the report. Tries again from the start when a server goes away, for wait_ms. */
-ORDERD_MUST_CHECK bool verify(const struct conf *conf, struct book *book, struct report *report, int64_t wait_ms,
-                              struct error *err);
+/* Fills the checks of the report. Tries again from the start when a server goes away, for options->wait_ms. Silent
+ * orders need no row, unless options->recovered. */
+ORDERD_MUST_CHECK bool verify(const struct conf *conf, struct book *book, struct report *report,
+                              const struct load_options *options, struct error *err);
 
 /* ---- the two halves ---- */
 ORDERD_MUST_CHECK bool verify_read_rows(struct verify *v, struct error *err);

@@ -7,9 +7,12 @@
 #include "verify.h"
 #include "watch.h"
 
-static int64_t published(const struct book *book)
+/* Those that must be rows. */
+static int64_t expected(const struct run *run)
 {
-    return (int64_t)(book->accepted[BOOK_RESERVED] + book->accepted[BOOK_FILLED]);
+    const size_t *accepted = run->book.accepted;
+
+    return (int64_t)(accepted[BOOK_RESERVED] + accepted[BOOK_FILLED] + (run->o.recovered ? accepted[BOOK_SILENT] : 0));
 }
 
 static void verdict(struct run *run)
@@ -17,7 +20,7 @@ static void verdict(struct run *run)
     struct report *r = &run->report;
     struct strbuf broken = STRBUF_INIT, n = STRBUF_INIT;
 
-    report_number(&n, (double)published(&run->book), 0);
+    report_number(&n, (double)expected(run), 0);
     report_broken_sentences(r, &broken);
     if (broken.len > 0)
         snprintf(r->sentence, sizeof r->sentence, "BROKEN: %s.", broken.data);
@@ -34,7 +37,9 @@ static void verdict(struct run *run)
 /* Rows that are still to come, where there is time; with --wait 0 it looks at once. */
 static void wait_for_rows(struct run *run)
 {
-    struct watch_goal goal = {.rows = published(&run->book), .wait_ms = run->o.wait_ms, .settle_ms = run->o.settle_ms};
+    int64_t more_ms = run_walk_ms(run);
+    struct watch_goal goal = {
+        .rows = expected(run), .wait_ms = run->o.wait_ms + more_ms, .settle_ms = run->o.settle_ms + more_ms};
     struct watch_state last;
     struct watch watch;
 
@@ -52,8 +57,9 @@ enum exitcode verify_run(struct run *run, struct error *err)
     if (run->o.wait_ms > 0)
         wait_for_rows(run);
     report_fact(&run->report, "accepted", "accepted orders in these files",
-                (int64_t)run->book.accepted[BOOK_SILENT] + published(&run->book));
-    if (!verify(run->conf, &run->book, &run->report, run->o.wait_ms, err))
+                (int64_t)(run->book.accepted[BOOK_SILENT] + run->book.accepted[BOOK_RESERVED] +
+                          run->book.accepted[BOOK_FILLED]));
+    if (!verify(run->conf, &run->book, &run->report, &run->o, err))
         return EXIT_UNAVAILABLE;
     verdict(run);
     return report_good(&run->report) ? EXIT_OK : EXIT_FAILED;
