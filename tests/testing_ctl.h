@@ -12,6 +12,7 @@ struct testing_ctl_conf {
     const char *mq_port, *mq_user, *mq_password_file, *vhost, *queue_type;
     const char *kv_port;
     const char *db_more; /* further keys of the group mysql */
+    const char *more;    /* further groups */
 };
 
 /* A new, empty schema and the file; and the other way. Fixtures. */

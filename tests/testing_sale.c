@@ -1,9 +1,11 @@
 #include "testing_sale.h"
+#include "testing_relay.h"
 
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "orderd/activity_apply.h"
@@ -47,7 +49,7 @@ void sale_forget(int shard)
     }
 }
 
-void sale_teardown(void)
+void sale_flush(void)
 {
     char state[STOCK_STATE_KEY_MAX];
 
@@ -55,9 +57,52 @@ void sale_teardown(void)
         sale_forget(i);
     stock_state_key(state, sale_id);
     testing_redis_run(sale_kv, "DEL", state, NULL);
+}
+
+void sale_teardown(void)
+{
+    sale_flush();
     kv_close(&sale_kv);
     conf_destroy(&conf);
     testing_ctl_teardown();
+}
+
+/* ---- queues of its own ---- */
+
+#define QUEUED "create: { queue = \"" SALE_QUEUE "\"; }; retry: { delays = \"61ms,62ms\"; };"
+
+void sale_configure(const char *mq_port)
+{
+    testing_ctl_configure(
+        &(struct testing_ctl_conf){.mq_port = mq_port, .db_more = "reconnect_max = \"100ms\";", .more = QUEUED});
+}
+
+void sale_setup_queued(void)
+{
+    sale_setup();
+    sale_configure(NULL);
+}
+
+void sale_queues_make(void)
+{
+    testing_relay_conf = testing_conf(QUEUED);
+    testing_topology_apply();
+}
+
+void sale_queues_delete(void)
+{
+    testing_queue_delete(SALE_QUEUE);
+    testing_queue_delete("order.retry.61");
+    testing_queue_delete("order.retry.62");
+    testing_exchange_delete("order.retry.61");
+    testing_exchange_delete("order.retry.62");
+    conf_destroy(&testing_relay_conf);
+}
+
+void sale_queue_empty(void)
+{
+    testing_queue_delete(SALE_QUEUE);
+    testing_topology_apply();
 }
 
 void sale_create(void)
@@ -226,7 +271,7 @@ void sale_insert(const char *order_no, int64_t user, int32_t quantity, int32_t s
                           .quantity = quantity,
                           .amount = SALE_PRICE * (int64_t)quantity,
                           .shard = shard,
-                          .epoch = 1,
+                          .epoch = sale_row().epoch,
                           .reserved_at = clock_wall_ms()};
     const struct order *list = &order;
     int64_t timeout = 900000;
@@ -237,6 +282,127 @@ void sale_insert(const char *order_no, int64_t user, int32_t quantity, int32_t s
     order_store_add_stock(&sql, &list, 1);
     ck_assert_ok(db_run(testing_ctl_db, (struct slice){sql.data, sql.len}, &err), &err);
     strbuf_release(&sql);
+}
+
+/* ---- orders in both ---- */
+
+static void settle(const char *order_no, int shard)
+{
+    struct stock_settled answer;
+
+    ck_assert_ok(stock_settle(sale_kv, &(struct stock_paid){sale_id, shard, slice_of(order_no)}, &answer, &err), &err);
+    ck_assert_int_eq(answer.code, STOCK_SETTLE_SETTLED);
+}
+
+static void give_back(const char *order_no, int shard, int64_t epoch)
+{
+    struct stock_giveback giveback = {.activity = sale_id,
+                                      .shard = shard,
+                                      .order_no = slice_of(order_no),
+                                      .epoch = epoch,
+                                      .free_mark = sale_row().rebuy_after_release,
+                                      .reservations = true};
+    struct stock_returned answer;
+
+    ck_assert_ok(stock_return(sale_kv, &giveback, &answer, &err), &err);
+    ck_assert_int_eq(answer.code, STOCK_RETURN_GIVEN_BACK);
+}
+
+void sale_sell(const char *order_no, int64_t user, int32_t quantity, int32_t shard, enum order_status status)
+{
+    sale_deduct(order_no, user, quantity, shard);
+    sale_insert(order_no, user, quantity, shard);
+    testing_ctl_run_sql("UPDATE orders SET status='%s' WHERE order_no='%s'", order_status_name(status), order_no);
+    if (status == ORDER_PAID)
+        settle(order_no, shard);
+    if (order_status_live(status))
+        return;
+    testing_ctl_run_sql("UPDATE activity_stock SET available=available+%d", quantity);
+    give_back(order_no, shard, sale_row().epoch);
+}
+
+void sale_sell_all_sorts(void)
+{
+    static const enum order_status statuses[] = {ORDER_PENDING, ORDER_PAID, ORDER_CLOSED, ORDER_PENDING,
+                                                 ORDER_REJECTED};
+
+    for (int n = 1; n <= 25; n++) {
+        char order_no[16];
+
+        snprintf(order_no, sizeof order_no, "o%02d", n);
+        sale_sell(order_no, n, 1 + n % 3, n % SALE_SHARDS, statuses[n % 5]);
+    }
+}
+
+struct names {
+    char list[4096][ORDER_NO_MAX + 1];
+    size_t count;
+};
+
+static void add_name(struct names *names, struct slice order_no)
+{
+    ck_assert_uint_lt(names->count, sizeof names->list / sizeof *names->list);
+    snprintf(names->list[names->count++], sizeof *names->list, "%.*s", (int)order_no.len, order_no.ptr);
+}
+
+static bool add_held(const struct stock_entry *entry, void *data)
+{
+    ck_assert(entry->valid);
+    add_name(data, entry->order_no);
+    return true;
+}
+
+static bool add_sold(const struct stock_entry *entry, void *data)
+{
+    ck_assert(entry->valid);
+    if (entry->gone == STOCK_GONE_SOLD)
+        add_name(data, entry->order_no);
+    return true;
+}
+
+static bool add_row(void *arg, const struct slice *columns, unsigned count)
+{
+    (void)count;
+    add_name(arg, columns[0]);
+    return true;
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(a, b);
+}
+
+static void same_names(int shard, int key, bool (*entry)(const struct stock_entry *, void *), const char *status)
+{
+    struct names *redis = check_calloc(2, sizeof *redis), *rows = redis + 1;
+    char sql[160];
+
+    snprintf(sql, sizeof sql, "SELECT order_no FROM orders WHERE shard=%d AND status='%s'", shard, status);
+    ck_assert_ok(db_query(testing_ctl_db, slice_of(sql), add_row, rows, &err), &err);
+    ck_assert_ok(stock_walk(sale_kv, &(struct stock_walk){sale_id, shard, key, 100, 0}, entry, redis, &err), &err);
+    qsort(redis->list, redis->count, sizeof *redis->list, by_name);
+    qsort(rows->list, rows->count, sizeof *rows->list, by_name);
+    for (size_t i = 0; i < redis->count && i < rows->count; i++)
+        ck_assert_str_eq(redis->list[i], rows->list[i]);
+    ck_assert_uint_eq(redis->count, rows->count);
+    free(redis);
+}
+
+void sale_ledger_agrees(void)
+{
+    int64_t left = 0, cap = 0;
+
+    for (int i = 0; i < SALE_SHARDS; i++) {
+        struct stock_audit a = sale_audit(i);
+
+        ck_assert(stock_audit_balances(&a));
+        same_names(i, STOCK_KEY_HELD, add_held, "pending");
+        same_names(i, STOCK_KEY_GONE, add_sold, "paid");
+        left += a.left;
+        cap += a.cap;
+    }
+    ck_assert_int_eq(cap, sale_row().total_stock);
+    ck_assert_int_eq(left, testing_ctl_number("SELECT available FROM activity_stock"));
 }
 
 void sale_command(const char *verb, const char *key, const char *value)

@@ -7,6 +7,7 @@
 
 #include "orderd/activity.h"
 #include "orderd/kv.h"
+#include "orderd/order_store.h"
 #include "orderd/stock.h"
 #include "testing_ctl.h"
 #include "testing_redis.h"
@@ -23,6 +24,15 @@ extern struct kv *sale_kv; /* a connection of the test's own */
 /* Fixtures: an empty schema with all tables; and the other way, keys of Redis included. */
 void sale_setup(void);
 void sale_teardown(void);
+
+/* The same with a work queue and retry queues that are this test program's, since those of others may not be empty.
+ * sale_queues_make and sale_queues_delete are the unchecked fixtures to it. */
+#define SALE_QUEUE "test.sale"
+void sale_queues_make(void);
+void sale_queues_delete(void);
+void sale_setup_queued(void);
+void sale_queue_empty(void);
+void sale_configure(const char *mq_port); /* the configuration anew, with another port of the broker */
 
 /* orderctl activity create, with what follows; and usual values for that. */
 #define SALE_CREATE(...)                                                                                               \
@@ -65,6 +75,18 @@ struct stock_deducted sale_try(const char *order_no, int64_t user, int64_t quant
 struct stock_deducted sale_deduct(const char *order_no, int64_t user, int64_t quantity, int shard);
 void sale_insert(const char *order_no, int64_t user, int32_t quantity, int32_t shard);
 
+/* An order from the deduct to that status, in both: paid ones are settled, closed ones have given back. */
+void sale_sell(const char *order_no, int64_t user, int32_t quantity, int32_t shard, enum order_status status);
+
+/* 25 orders of every status in all shards: user n has order o<n>, of up to 3 units. */
+void sale_sell_all_sorts(void);
+
+/* Fails unless the shards' ledgers have exactly the pending orders, and as sold exactly the paid ones; all shards
+ * balance and together have as many units left as MySQL. */
+void sale_ledger_agrees(void);
+
+/* Everything that Redis has of the sale goes. */
+void sale_flush(void);
 void sale_forget(int shard); /* deletes its keys */
 
 /* One command of Redis with two arguments. */

@@ -312,8 +312,8 @@ void stock_state_key(char out[STOCK_STATE_KEY_MAX], int64_t activity);
  *  5  stock_verify, and held + sold against the database;
  *  6  stock_pause with paused = false.
  *
- * A crash anywhere: begin again at 3 with the same epoch; what was done answers "already". Orders that become rows
- * after step 4 are adopted by the walk. */
+ * A crash anywhere: begin again, with the next epoch (or at 3 with the same one, where that is known: what was done
+ * answers "already"). Orders that become rows after step 4 are adopted by the walk. activity_rebuild does all of it. */
 struct stock_rebuilt {
     int code; /* STOCK_REBUILD_* */
     int64_t left;

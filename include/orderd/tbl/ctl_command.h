@@ -148,6 +148,24 @@ X(activity_restock, "activity restock", "ID", 1, 1, "give an activity more units
   "Examples:\n"
   "  orderctl activity restock 1001 --stock 1500 --dry-run\n"
   "  orderctl activity restock 1001 --stock 1500\n")
+X(activity_rebuild, "activity rebuild", "ID", 1, 1, "make the shards anew from the database, after Redis lost data",
+  "For a Redis that lost all keys, some of them, or its last writes. Pauses what is\n"
+  "left, waits until accepted orders have become rows, takes the next epoch, makes\n"
+  "every shard anew and empty, puts every live order into its shard (and\n"
+  "reservations of surviving shards that have no row yet), reads all back, and lets\n"
+  "the sale go on. Gates and web tiers learn the new epoch by the announced state.\n"
+  "\n"
+  "Nobody can buy meanwhile. A crash leaves the sale paused, in part at least; the\n"
+  "same command begins anew. Orders that become rows later are adopted by the\n"
+  "daemon's walk.\n"
+  "\n"
+  "Exit codes: 0 the sale goes on; 3 it does, but orders that came late found no\n"
+  "room in their shard; 65 refused, with the reason; 69 a server is away; 75 orders\n"
+  "are still on their way, or another command changes this activity.\n"
+  "\n"
+  "Examples:\n"
+  "  orderctl activity rebuild 1001 --dry-run\n"
+  "  orderctl activity rebuild 1001 --drain 2m\n")
 X(activity_show, "activity show", "ID", 1, 1, "show an activity and whether its numbers add up",
   "The activity, its orders in MySQL, its shards in Redis, and the balance between\n"
   "them. MySQL and Redis are read a moment apart, so while orders come in a few\n"

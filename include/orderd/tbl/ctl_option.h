@@ -48,6 +48,11 @@ X(activity_extend, dry_run, "dry-run", FLAG, "", 0, 0, NULL, "only say whether i
 X(activity_restock, stock, "stock", NUMBER, "N", 1, ACTIVITY_STOCK_MAX, NULL, "units from now on, what is sold included")
 X(activity_restock, dry_run, "dry-run", FLAG, "", 0, 0, NULL, "only look, and show what would be done")
 
+X(activity_rebuild, drain, "drain", DURATION, "TIME", 0, 86400000, "60s",
+  "how long to wait for accepted orders to become rows")
+X(activity_rebuild, force, "force", FLAG, "", 0, 0, NULL, "go on even where some may still be on their way")
+X(activity_rebuild, dry_run, "dry-run", FLAG, "", 0, 0, NULL, "only look and count, and show what would be done")
+
 X(order_cancel, dry_run, "dry-run", FLAG, "", 0, 0, NULL, "only say what would become of it")
 
 X(outbox_list, state, "state", CHOICE, "pending|sent|quarantined", 0, 0, "", "only those in this state")

@@ -23,6 +23,12 @@ X(CHANGE_BEFORE_COMMIT, "change.before_commit") /* changes of orders decided, no
 X(CHANGE_AFTER_COMMIT, "change.after_commit")   /* changes of orders durable, their messages not handed on */
 X(PREHEAT_AFTER_MARK, "preheat.after_mark")           /* all is on sale and marked, no gate was told */
 X(ACTIVITY_AFTER_DATABASE, "activity.after_database") /* start, end, extend: MySQL has it, no shard does */
+X(REBUILD_AFTER_PAUSE, "rebuild.after_pause")         /* one surviving shard is paused */
+X(REBUILD_AFTER_EPOCH, "rebuild.after_epoch")         /* the next epoch is committed, no shard has it */
+X(REBUILD_AFTER_SHARD, "rebuild.after_shard")         /* one shard is new, and nothing is in it */
+X(REBUILD_AFTER_ADOPT, "rebuild.after_adopt")         /* a page of orders is in their shards */
+X(REBUILD_BEFORE_RESUME, "rebuild.before_resume")     /* all is in Redis and verified, and paused */
+X(REBUILD_AFTER_RESUME, "rebuild.after_resume")       /* one shard sells */
 X(RESTOCK_AFTER_DATABASE, "restock.after_database")   /* a rise: MySQL has it, no shard does */
 X(RESTOCK_AFTER_SHARD, "restock.after_shard")         /* one cap is changed */
 X(RESTOCK_BEFORE_DATABASE, "restock.before_database") /* a cut: it came off all caps, MySQL still has it */
