@@ -13,10 +13,10 @@
 #include "orderd/order_store.h"
 
 int64_t sale;
-char sale_text[24];
-struct kv *sale_kv;
-struct conf *sale_conf;
-char sale_found[32768], sale_repaired[32768], sale_verdict[16];
+char ledger_text[24];
+struct kv *ledger_kv;
+struct conf *ledger_conf;
+char ledger_found[32768], ledger_repaired[32768], ledger_verdict[16];
 
 static struct error err;
 
@@ -35,50 +35,50 @@ static void set_up(const char *option)
     CTL("migrate", "up");
     must();
     sale = INT64_C(8000000000) + (int64_t)getpid() * 100 + n++;
-    snprintf(sale_text, sizeof sale_text, "%" PRId64, sale);
-    sale_conf = testing_conf(NULL);
-    sale_kv = kv_open(sale_conf, "test_reconcile", &err);
-    ck_assert_ok(sale_kv != NULL, &err);
-    CTL("activity", "create", "--id", sale_text, "--title", "Winter sale", "--sku", "77", "--price", "9900",
+    snprintf(ledger_text, sizeof ledger_text, "%" PRId64, sale);
+    ledger_conf = testing_conf(NULL);
+    ledger_kv = kv_open(ledger_conf, "test_reconcile", &err);
+    ck_assert_ok(ledger_kv != NULL, &err);
+    CTL("activity", "create", "--id", ledger_text, "--title", "Winter sale", "--sku", "77", "--price", "9900",
         "--currency", "CNY", "--stock", "100", "--shards", "2", "--limit", "5", "--starts", "now", "--ends", "+2h",
         option);
     must();
-    CTL("activity", "approve", sale_text);
+    CTL("activity", "approve", ledger_text);
     must();
-    CTL("activity", "preheat", sale_text);
+    CTL("activity", "preheat", ledger_text);
     must();
     testing_ctl_run_sql("UPDATE activity SET state='running' WHERE id=%" PRId64, sale);
 }
 
-void sale_setup(void)
+void ledger_setup(void)
 {
     set_up("--quiet");
 }
 
-void sale_setup_no_rebuy(void)
+void ledger_setup_no_rebuy(void)
 {
     set_up("--no-rebuy");
 }
 
-void sale_setup_no_reservations(void)
+void ledger_setup_no_reservations(void)
 {
     set_up("--no-reservations");
 }
 
-void sale_teardown(void)
+void ledger_teardown(void)
 {
     for (int shard = 0; shard < SALE_SHARDS; shard++) {
         for (int key = 0; key < STOCK_KEY_COUNT; key++)
-            testing_redis_run(sale_kv, "DEL", sale_key(shard, key), (char *)NULL);
+            testing_redis_run(ledger_kv, "DEL", ledger_key(shard, key), (char *)NULL);
     }
-    kv_close(&sale_kv);
-    conf_destroy(&sale_conf);
+    kv_close(&ledger_kv);
+    conf_destroy(&ledger_conf);
     testing_ctl_teardown();
 }
 
 /* ---- orders ---- */
 
-const char *sale_key(int shard, int key)
+const char *ledger_key(int shard, int key)
 {
     static struct stock_keys keys[8];
     static unsigned next;
@@ -90,12 +90,12 @@ const char *sale_key(int shard, int key)
 
 static int64_t last_taken;
 
-void sale_grow_old(void)
+void ledger_grow_old(void)
 {
-    testing_wait(sale_audit(0).now > last_taken + 2, 2000, "the clock of Redis to go on");
+    testing_wait(ledger_audit(0).now > last_taken + 2, 2000, "the clock of Redis to go on");
 }
 
-struct order sale_take(const char *order_no, int64_t user, int quantity)
+struct order ledger_take(const char *order_no, int64_t user, int quantity)
 {
     struct order o = {.activity_id = sale, .user_id = user, .sku_id = 77, .quantity = quantity, .epoch = 1};
     struct stock_order take;
@@ -105,7 +105,7 @@ struct order sale_take(const char *order_no, int64_t user, int quantity)
     o.amount = 9900 * (int64_t)quantity;
     o.shard = stock_home_shard(user, SALE_SHARDS);
     take = (struct stock_order){sale, o.shard, slice_of(o.order_no), user, quantity, o.amount, 1};
-    ck_assert_ok(stock_deduct(sale_kv, &take, &answer, &err), &err);
+    ck_assert_ok(stock_deduct(ledger_kv, &take, &answer, &err), &err);
     ck_assert_msg(answer.code == STOCK_DEDUCT_TAKEN, "%s: %s", order_no,
                   stock_code_name(STOCK_SCRIPT_DEDUCT, answer.code));
     o.user_seq = answer.user_seq;
@@ -119,7 +119,7 @@ static void take_in_database(const struct order *o, int sign)
                         sign * o->quantity, o->activity_id);
 }
 
-void sale_row(const struct order *o, const char *status)
+void ledger_row(const struct order *o, const char *status)
 {
     bool live = strcmp(status, "pending") == 0 || strcmp(status, "paid") == 0;
     bool rejected = strcmp(status, "rejected") == 0;
@@ -139,7 +139,7 @@ void sale_row(const struct order *o, const char *status)
         take_in_database(o, 1);
 }
 
-void sale_close(const struct order *o)
+void ledger_close(const struct order *o)
 {
     testing_ctl_run_sql("UPDATE orders SET status='closed',units_returned=quantity,"
                         "closed_at=UTC_TIMESTAMP(6)-INTERVAL 1 HOUR WHERE order_no='%s'",
@@ -147,13 +147,13 @@ void sale_close(const struct order *o)
     take_in_database(o, -1);
 }
 
-void sale_pay(const struct order *o)
+void ledger_pay(const struct order *o)
 {
     testing_ctl_run_sql("UPDATE orders SET status='paid',paid_at=UTC_TIMESTAMP(6)-INTERVAL 1 HOUR WHERE order_no='%s'",
                         o->order_no);
 }
 
-void sale_return(const struct order *o)
+void ledger_return(const struct order *o)
 {
     struct stock_giveback g = {.activity = sale,
                                .shard = o->shard,
@@ -164,50 +164,50 @@ void sale_return(const struct order *o)
                                .reservations = true};
     struct stock_returned answer;
 
-    ck_assert_ok(stock_return(sale_kv, &g, &answer, &err), &err);
+    ck_assert_ok(stock_return(ledger_kv, &g, &answer, &err), &err);
     ck_assert_int_eq(answer.code, STOCK_RETURN_GIVEN_BACK);
 }
 
-void sale_settle(const struct order *o)
+void ledger_settle(const struct order *o)
 {
     struct stock_paid paid = {sale, o->shard, slice_of(o->order_no)};
     struct stock_settled answer;
 
-    ck_assert_ok(stock_settle(sale_kv, &paid, &answer, &err), &err);
+    ck_assert_ok(stock_settle(ledger_kv, &paid, &answer, &err), &err);
     ck_assert_int_eq(answer.code, STOCK_SETTLE_SETTLED);
 }
 
-struct order sale_pending(const char *order_no, int64_t user, int quantity)
+struct order ledger_pending(const char *order_no, int64_t user, int quantity)
 {
-    struct order o = sale_take(order_no, user, quantity);
+    struct order o = ledger_take(order_no, user, quantity);
 
-    sale_row(&o, "pending");
+    ledger_row(&o, "pending");
     return o;
 }
 
-struct order sale_paid(const char *order_no, int64_t user, int quantity)
+struct order ledger_paid(const char *order_no, int64_t user, int quantity)
 {
-    struct order o = sale_pending(order_no, user, quantity);
+    struct order o = ledger_pending(order_no, user, quantity);
 
-    sale_pay(&o);
-    sale_settle(&o);
+    ledger_pay(&o);
+    ledger_settle(&o);
     return o;
 }
 
-struct order sale_closed(const char *order_no, int64_t user, int quantity)
+struct order ledger_closed(const char *order_no, int64_t user, int quantity)
 {
-    struct order o = sale_pending(order_no, user, quantity);
+    struct order o = ledger_pending(order_no, user, quantity);
 
-    sale_close(&o);
-    sale_return(&o);
+    ledger_close(&o);
+    ledger_return(&o);
     return o;
 }
 
-struct stock_audit sale_audit(int shard)
+struct stock_audit ledger_audit(int shard)
 {
     struct stock_audit a;
 
-    ck_assert_ok(stock_audit(sale_kv, sale, shard, &a, &err), &err);
+    ck_assert_ok(stock_audit(ledger_kv, sale, shard, &a, &err), &err);
     return a;
 }
 
@@ -221,7 +221,7 @@ static int by_text(const void *a, const void *b)
 /* Sorted, since a hash has no order. */
 static void dump_hash(struct strbuf *out, const char *key)
 {
-    struct kv_reply *all = testing_redis_do(sale_kv, "HGETALL", key, (char *)NULL);
+    struct kv_reply *all = testing_redis_do(ledger_kv, "HGETALL", key, (char *)NULL);
     size_t count = kv_reply_count(all) / 2;
     char **lines = check_calloc(count + 1, sizeof *lines);
 
@@ -250,20 +250,20 @@ static bool dump_row(void *arg, const struct slice *c, unsigned count)
     return true;
 }
 
-char *sale_dump(void)
+char *ledger_dump(void)
 {
     static const char *const tables[] = {"SELECT * FROM orders ORDER BY id", "SELECT * FROM activity_stock",
                                          "SELECT * FROM local_message ORDER BY id", "SELECT * FROM activity"};
     struct strbuf out = STRBUF_INIT;
 
     for (int shard = 0; shard < SALE_SHARDS; shard++) {
-        struct kv_reply *left = testing_redis_do(sale_kv, "GET", sale_key(shard, STOCK_KEY_STOCK), (char *)NULL);
+        struct kv_reply *left = testing_redis_do(ledger_kv, "GET", ledger_key(shard, STOCK_KEY_STOCK), (char *)NULL);
 
         strbuf_add_slice(&out, kv_reply_text(left));
         strbuf_add_char(&out, '\n');
         kv_reply_free(&left);
         for (int key = STOCK_KEY_HELD; key < STOCK_KEY_COUNT; key++)
-            dump_hash(&out, sale_key(shard, key));
+            dump_hash(&out, ledger_key(shard, key));
     }
     for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
         ck_assert_ok(db_query(testing_ctl_db, slice_of(tables[i]), dump_row, &out, &err), &err);
@@ -337,15 +337,15 @@ static void read_line(const json_t *line, struct lines *found, struct lines *rep
     else if (strcmp(record, "repair") == 0)
         add_line(repaired, "%s %s %s", text_of(line, "result"), text_of(line, "kind"), subject_of(line, subject));
     else
-        snprintf(sale_verdict, sizeof sale_verdict, "%s", text_of(line, "verdict"));
+        snprintf(ledger_verdict, sizeof ledger_verdict, "%s", text_of(line, "verdict"));
 }
 
-void sale_reconcile(const char *const *argv)
+void ledger_reconcile(const char *const *argv)
 {
     static struct lines found, repaired;
 
     found.count = repaired.count = 0;
-    sale_verdict[0] = '\0';
+    ledger_verdict[0] = '\0';
     program_start(&testing_ctl, argv);
     program_wait(&testing_ctl);
     for (const char *at = testing_ctl.out; *at;) {
@@ -358,6 +358,6 @@ void sale_reconcile(const char *const *argv)
         json_decref(line);
         at += len + (at[len] == '\n');
     }
-    join(&found, sale_found, sizeof sale_found);
-    join(&repaired, sale_repaired, sizeof sale_repaired);
+    join(&found, ledger_found, sizeof ledger_found);
+    join(&repaired, ledger_repaired, sizeof ledger_repaired);
 }

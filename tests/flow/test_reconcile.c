@@ -12,17 +12,17 @@
 
 static struct error err;
 
-#define REPAIRED(lines_) ck_assert_str_eq(sale_repaired, lines_)
+#define REPAIRED(lines_) ck_assert_str_eq(ledger_repaired, lines_)
 
 /* A second repair finds nothing to do. */
 static void mended_for_good(void)
 {
-    char *before = sale_dump(), *after;
+    char *before = ledger_dump(), *after;
 
     RECONCILE("--repair");
     FOUND(EXIT_OK, "clean", "");
     REPAIRED("");
-    after = sale_dump();
+    after = ledger_dump();
     ck_assert_str_eq(before, after);
     free(before);
     free(after);
@@ -34,13 +34,13 @@ START_TEST(clean_sale)
 {
     struct order rejected;
 
-    sale_pending("A1", 1, 1);
-    sale_pending("A2", 2, 3);
-    sale_paid("A3", 3, 2);
-    sale_closed("A4", 4, 1);
-    rejected = sale_take("A5", 5, 1);
-    sale_row(&rejected, "rejected");
-    sale_return(&rejected);
+    ledger_pending("A1", 1, 1);
+    ledger_pending("A2", 2, 3);
+    ledger_paid("A3", 3, 2);
+    ledger_closed("A4", 4, 1);
+    rejected = ledger_take("A5", 5, 1);
+    ledger_row(&rejected, "rejected");
+    ledger_return(&rejected);
     CLEAN();
     ck_assert_ptr_nonnull(strstr(testing_ctl.out, "\"quiet\":true"));
     ck_assert_ptr_nonnull(strstr(testing_ctl.out, "\"total\":100,\"available\":94,\"live\":6"));
@@ -60,19 +60,19 @@ START_TEST(in_flight)
     struct order paid, closed, rejected;
     char *before, *after;
 
-    sale_take("F1", 1, 2);
-    paid = sale_pending("F2", 2, 1);
-    closed = sale_pending("F3", 3, 1);
-    rejected = sale_take("F4", 4, 1);
-    sale_pay(&paid);
-    sale_close(&closed);
-    sale_row(&rejected, "rejected");
+    ledger_take("F1", 1, 2);
+    paid = ledger_pending("F2", 2, 1);
+    closed = ledger_pending("F3", 3, 1);
+    rejected = ledger_take("F4", 4, 1);
+    ledger_pay(&paid);
+    ledger_close(&closed);
+    ledger_row(&rejected, "rejected");
     testing_ctl_run_sql("UPDATE orders SET paid_at=UTC_TIMESTAMP(6) WHERE status='paid'");
     testing_ctl_run_sql("UPDATE orders SET closed_at=UTC_TIMESTAMP(6) WHERE status IN('closed','rejected')");
-    before = sale_dump();
-    CTL("reconcile", "--activity", sale_text, "--repair");
+    before = ledger_dump();
+    CTL("reconcile", "--activity", ledger_text, "--repair");
     ck_assert_int_eq(testing_ctl.code, EXIT_PARTIAL);
-    after = sale_dump();
+    after = ledger_dump();
     ck_assert_str_eq(before, after);
     RECONCILE_IN("2m", "--quiet");
     FOUND(EXIT_PARTIAL, "explained", "effect_waiting F2 1\neffect_waiting F3 1\neffect_waiting F4 1\nin_flight F1 2\n");
@@ -124,16 +124,16 @@ static void assert_payload(const struct order *o)
 /* The web tier died right after the deduct. */
 START_TEST(lost_messages)
 {
-    struct order a = sale_take("L1", 1, 2), b = sale_take("L2", 2, 1);
+    struct order a = ledger_take("L1", 1, 2), b = ledger_take("L2", 2, 1);
     char *before, *after;
 
-    sale_pending("L3", 3, 1);
+    ledger_pending("L3", 3, 1);
     RECONCILE("--quiet");
     FOUND(EXIT_PARTIAL, "explained", "lost_message L1 2\nlost_message L2 1\n");
-    before = sale_dump();
+    before = ledger_dump();
     RECONCILE("--quiet", "--repair", "--dry-run");
     REPAIRED("would_be_mended lost_message L1\nwould_be_mended lost_message L2\n");
-    after = sale_dump();
+    after = ledger_dump();
     ck_assert_str_eq(before, after);
     RECONCILE("--repair");
     FOUND(EXIT_PARTIAL, "explained", "lost_message L1 2\nlost_message L2 1\n");
@@ -145,8 +145,8 @@ START_TEST(lost_messages)
     FOUND(EXIT_PARTIAL, "explained", "message_waiting L1 2\nmessage_waiting L2 1\n");
     REPAIRED("");
     ck_assert_int_eq(messages("pending", 1), 2);
-    sale_row(&a, "pending");
-    sale_row(&b, "pending");
+    ledger_row(&a, "pending");
+    ledger_row(&b, "pending");
     CLEAN();
     free(before);
     free(after);
@@ -156,7 +156,7 @@ END_TEST
 /* Sent again three times at most, each time counted in its row; then it is the walk's terminal decision. */
 START_TEST(lost_again_and_again)
 {
-    sale_take("L1", 1, 1);
+    ledger_take("L1", 1, 1);
     for (int n = 1; n <= 3; n++) {
         RECONCILE("--repair");
         FOUND(EXIT_PARTIAL, "explained", "lost_message L1 1\n");
@@ -175,7 +175,7 @@ END_TEST
 
 START_TEST(message_in_the_table)
 {
-    struct order o = sale_take("M1", 1, 1), given_up = sale_take("M2", 2, 1);
+    struct order o = ledger_take("M1", 1, 1), given_up = ledger_take("M2", 2, 1);
 
     testing_ctl_run_sql("INSERT INTO local_message(message_key,topic,payload,state) VALUES('order.create:%s',"
                         "'order.create','{}','pending'),('order.create:%s','order.create','{}','quarantined')",
@@ -191,25 +191,26 @@ END_TEST
 
 START_TEST(effects_due)
 {
-    struct order closed = sale_pending("E1", 1, 2), rejected = sale_take("E2", 2, 3), paid = sale_pending("E3", 3, 1);
+    struct order closed = ledger_pending("E1", 1, 2), rejected = ledger_take("E2", 2, 3),
+                 paid = ledger_pending("E3", 3, 1);
     struct stock_audit audit;
 
-    sale_close(&closed);
-    sale_row(&rejected, "rejected");
+    ledger_close(&closed);
+    ledger_row(&rejected, "rejected");
     testing_ctl_run_sql("UPDATE orders SET units_returned=1,units_forfeited=2 WHERE order_no='E2'");
-    sale_pay(&paid);
+    ledger_pay(&paid);
     RECONCILE("--quiet");
     FOUND(EXIT_PARTIAL, "explained", "return_due E1 2\nreturn_due E2 3\nsettle_due E3 1\n");
     RECONCILE("--repair");
     REPAIRED("mended return_due E1\nmended return_due E2\nmended settle_due E3\n");
-    audit = sale_audit(rejected.shard);
+    audit = ledger_audit(rejected.shard);
     ck_assert_int_eq(audit.forfeited, 2); /* MySQL has them: that is a finding of its own */
     RECONCILE("--repair");
-    ck_assert_ptr_nonnull(strstr(sale_found, "forfeited_reclaimable"));
+    ck_assert_ptr_nonnull(strstr(ledger_found, "forfeited_reclaimable"));
     CLEAN();
     mended_for_good();
-    ck_assert_int_eq(sale_audit(0).left + sale_audit(1).left, 99);
-    ck_assert_int_eq(sale_audit(paid.shard).sold, 1);
+    ck_assert_int_eq(ledger_audit(0).left + ledger_audit(1).left, 99);
+    ck_assert_int_eq(ledger_audit(paid.shard).sold, 1);
     ck_assert_int_eq(testing_ctl_number("SELECT COUNT(*) FROM local_message"), 0);
 }
 END_TEST
@@ -217,13 +218,13 @@ END_TEST
 /* A closed order whose trace in Redis is gone: repeating the return marks its number for good, and moves nothing. */
 START_TEST(return_forgotten)
 {
-    struct order o = sale_closed("R1", 1, 2);
+    struct order o = ledger_closed("R1", 1, 2);
 
-    sale_redis(o.shard, STOCK_KEY_GONE, "HDEL", "R1");
+    ledger_redis(o.shard, STOCK_KEY_GONE, "HDEL", "R1");
     RECONCILE("--repair");
     FOUND(EXIT_PARTIAL, "explained", "return_forgotten R1 2\n");
     REPAIRED("mended return_forgotten R1\n");
-    ck_assert_int_eq(sale_audit(o.shard).left + sale_audit(1 - o.shard).left, SALE_TOTAL);
+    ck_assert_int_eq(ledger_audit(o.shard).left + ledger_audit(1 - o.shard).left, SALE_TOTAL);
     CLEAN();
     mended_for_good();
 }
@@ -238,18 +239,18 @@ static void forget(const struct order *o, const char *counter)
 
     snprintf(seq, sizeof seq, "%" PRId64 ":%d", o->user_id, o->user_seq);
     snprintf(units, sizeof units, "-%d", o->quantity);
-    sale_redis(o->shard, STOCK_KEY_HELD, "HDEL", o->order_no);
-    sale_redis(o->shard, STOCK_KEY_GONE, "HDEL", o->order_no);
-    sale_redis(o->shard, STOCK_KEY_BUYERS, "HDEL", seq);
-    sale_redis(o->shard, STOCK_KEY_META, "HINCRBY", counter, units);
-    sale_redis(o->shard, STOCK_KEY_STOCK, "INCRBY", units + 1);
+    ledger_redis(o->shard, STOCK_KEY_HELD, "HDEL", o->order_no);
+    ledger_redis(o->shard, STOCK_KEY_GONE, "HDEL", o->order_no);
+    ledger_redis(o->shard, STOCK_KEY_BUYERS, "HDEL", seq);
+    ledger_redis(o->shard, STOCK_KEY_META, "HINCRBY", counter, units);
+    ledger_redis(o->shard, STOCK_KEY_STOCK, "INCRBY", units + 1);
 }
 
 START_TEST(replica_promoted_with_lost_writes)
 {
-    struct order a = sale_pending("P1", 1, 2), b = sale_paid("P2", 2, 1), c = sale_pending("P3", 3, 1);
+    struct order a = ledger_pending("P1", 1, 2), b = ledger_paid("P2", 2, 1), c = ledger_pending("P3", 3, 1);
 
-    sale_pending("P4", 4, 1);
+    ledger_pending("P4", 4, 1);
     forget(&a, "held");
     forget(&b, "sold");
     forget(&c, "held");
@@ -260,23 +261,23 @@ START_TEST(replica_promoted_with_lost_writes)
     REPAIRED("mended unknown_reservation P1\nmended unknown_reservation P2\nmended unknown_reservation P3\n");
     CLEAN();
     mended_for_good();
-    ck_assert_int_eq(sale_audit(0).held + sale_audit(1).held, 4);
-    ck_assert_int_eq(sale_audit(0).sold + sale_audit(1).sold, 1);
+    ck_assert_int_eq(ledger_audit(0).held + ledger_audit(1).held, 4);
+    ck_assert_int_eq(ledger_audit(0).sold + ledger_audit(1).sold, 1);
 }
 END_TEST
 
 /* Sold out meanwhile: nothing can be taken for it, which is said and tried again. */
 START_TEST(adoption_that_falls_short)
 {
-    struct order o = sale_pending("P1", 1, 2);
+    struct order o = ledger_pending("P1", 1, 2);
     char left[24];
 
     forget(&o, "held");
-    snprintf(left, sizeof left, "%" PRId64, sale_audit(o.shard).left);
-    sale_redis(o.shard, STOCK_KEY_STOCK, "DECRBY", left);
-    sale_redis(o.shard, STOCK_KEY_META, "HINCRBY", "sold", left);
+    snprintf(left, sizeof left, "%" PRId64, ledger_audit(o.shard).left);
+    ledger_redis(o.shard, STOCK_KEY_STOCK, "DECRBY", left);
+    ledger_redis(o.shard, STOCK_KEY_META, "HINCRBY", "sold", left);
     RECONCILE("--repair");
-    ck_assert_str_eq(sale_repaired, "not_mended unknown_reservation P1\n");
+    ck_assert_str_eq(ledger_repaired, "not_mended unknown_reservation P1\n");
     ck_assert_ptr_nonnull(strstr(testing_ctl.out, "too few units"));
     ck_assert_int_eq(testing_ctl.code, EXIT_BAD_DATA);
 }
@@ -284,17 +285,17 @@ END_TEST
 
 START_TEST(marks)
 {
-    struct order a = sale_pending("K1", 1, 1), b = sale_paid("K2", 2, 1), c = sale_pending("K3", 3, 1);
+    struct order a = ledger_pending("K1", 1, 1), b = ledger_paid("K2", 2, 1), c = ledger_pending("K3", 3, 1);
 
-    sale_redis(a.shard, STOCK_KEY_BUYERS, "HDEL", "1:0");
-    sale_redis(b.shard, STOCK_KEY_BUYERS, "HDEL", "2:0");
-    sale_redis(c.shard, STOCK_KEY_BUYERS, "HSET", "3:0", "OTHER|1");
+    ledger_redis(a.shard, STOCK_KEY_BUYERS, "HDEL", "1:0");
+    ledger_redis(b.shard, STOCK_KEY_BUYERS, "HDEL", "2:0");
+    ledger_redis(c.shard, STOCK_KEY_BUYERS, "HSET", "3:0", "OTHER|1");
     RECONCILE("--repair");
     FOUND(EXIT_PARTIAL, "explained", "mark_missing K1 1\nmark_missing K2 1\nmark_taken K3 1\n");
     REPAIRED("mended mark_missing K1\nmended mark_missing K2\n");
     RECONCILE("--quiet");
     FOUND(EXIT_PARTIAL, "explained", "mark_taken K3 1\n");
-    sale_redis(c.shard, STOCK_KEY_BUYERS, "HDEL", "3:0"); /* the other order was refused */
+    ledger_redis(c.shard, STOCK_KEY_BUYERS, "HDEL", "3:0"); /* the other order was refused */
     RECONCILE("--repair");
     CLEAN();
     mended_for_good();
@@ -303,13 +304,13 @@ END_TEST
 
 START_TEST(mark_of_who_may_not_buy_again)
 {
-    struct order o = sale_pending("K1", 1, 1);
+    struct order o = ledger_pending("K1", 1, 1);
 
-    sale_close(&o);
+    ledger_close(&o);
     RECONCILE("--repair");
     REPAIRED("mended return_due K1\n");
     CLEAN(); /* the mark stayed */
-    sale_redis(o.shard, STOCK_KEY_BUYERS, "HDEL", "1:0");
+    ledger_redis(o.shard, STOCK_KEY_BUYERS, "HDEL", "1:0");
     RECONCILE("--repair");
     FOUND(EXIT_PARTIAL, "explained", "mark_missing K1 1\n");
     CLEAN();
@@ -321,21 +322,23 @@ END_TEST
 
 START_TEST(orders_for_a_person)
 {
-    struct order live = sale_pending("X1", 1, 1), sold = sale_pending("X2", 2, 1), other = sale_pending("X3", 3, 2);
-    struct order damaged = sale_pending("X4", 4, 1), word = sale_paid("X5", 5, 1), both = sale_pending("X6", 6, 1);
+    struct order live = ledger_pending("X1", 1, 1), sold = ledger_pending("X2", 2, 1),
+                 other = ledger_pending("X3", 3, 2);
+    struct order damaged = ledger_pending("X4", 4, 1), word = ledger_paid("X5", 5, 1),
+                 both = ledger_pending("X6", 6, 1);
     struct order shard = {.activity_id = sale, .user_id = 7, .quantity = 1, .epoch = 1, .shard = 9, .order_no = "X7"};
-    struct order gone = sale_take("X8", 8, 1);
+    struct order gone = ledger_take("X8", 8, 1);
 
-    sale_return(&live);
-    sale_settle(&sold);
+    ledger_return(&live);
+    ledger_settle(&sold);
     testing_ctl_run_sql("UPDATE orders SET amount=1 WHERE order_no='X3'");
-    sale_redis(damaged.shard, STOCK_KEY_HELD, "HSET", "X4", "4|0|1|9900|1");
-    sale_redis(word.shard, STOCK_KEY_GONE, "HSET", "X5", "selled");
-    sale_redis(both.shard, STOCK_KEY_GONE, "HSET", "X6", "returned");
+    ledger_redis(damaged.shard, STOCK_KEY_HELD, "HSET", "X4", "4|0|1|9900|1");
+    ledger_redis(word.shard, STOCK_KEY_GONE, "HSET", "X5", "selled");
+    ledger_redis(both.shard, STOCK_KEY_GONE, "HSET", "X6", "returned");
     shard.reserved_at = other.reserved_at;
-    sale_row(&shard, "pending");
-    sale_settle(&gone);
-    sale_redis(0, STOCK_KEY_HELD, "HSET", "no number!", "1|0|0|9900|1|1764400000123");
+    ledger_row(&shard, "pending");
+    ledger_settle(&gone);
+    ledger_redis(0, STOCK_KEY_HELD, "HSET", "no number!", "1|0|0|9900|1|1764400000123");
     RECONCILE("--repair", "--quiet");
     REPAIRED("");
     FOUND(EXIT_BAD_DATA, "broken",
@@ -348,9 +351,9 @@ END_TEST
 
 START_TEST(unit_lost_or_won)
 {
-    sale_pending("U1", 1, 1);
-    sale_redis(0, STOCK_KEY_STOCK, "DECRBY", "1");
-    sale_redis(1, STOCK_KEY_STOCK, "INCRBY", "3");
+    ledger_pending("U1", 1, 1);
+    ledger_redis(0, STOCK_KEY_STOCK, "DECRBY", "1");
+    ledger_redis(1, STOCK_KEY_STOCK, "INCRBY", "3");
     RECONCILE("--repair", "--quiet");
     FOUND(EXIT_BAD_DATA, "broken", "shard_unbalanced shard:0 -1\nshard_unbalanced shard:1 3\n");
     REPAIRED("");
@@ -361,21 +364,21 @@ END_TEST
 
 START_TEST(counter_wrong)
 {
-    struct order o = sale_pending("U1", 1, 1);
+    struct order o = ledger_pending("U1", 1, 1);
 
-    sale_redis(o.shard, STOCK_KEY_META, "HINCRBY", "held", "2");
-    sale_redis(o.shard, STOCK_KEY_STOCK, "DECRBY", "2");
+    ledger_redis(o.shard, STOCK_KEY_META, "HINCRBY", "held", "2");
+    ledger_redis(o.shard, STOCK_KEY_STOCK, "DECRBY", "2");
     RECONCILE("--quiet");
     ck_assert_int_eq(testing_ctl.code, EXIT_BAD_DATA);
-    ck_assert_ptr_nonnull(strstr(sale_found, "held_counter_wrong shard:"));
-    ck_assert_ptr_nonnull(strstr(sale_found, "unexplained - 2"));
+    ck_assert_ptr_nonnull(strstr(ledger_found, "held_counter_wrong shard:"));
+    ck_assert_ptr_nonnull(strstr(ledger_found, "unexplained - 2"));
 }
 END_TEST
 
 START_TEST(cap_wrong)
 {
-    sale_redis(1, STOCK_KEY_META, "HINCRBY", "cap", "5");
-    sale_redis(1, STOCK_KEY_STOCK, "INCRBY", "5");
+    ledger_redis(1, STOCK_KEY_META, "HINCRBY", "cap", "5");
+    ledger_redis(1, STOCK_KEY_STOCK, "INCRBY", "5");
     RECONCILE("--quiet");
     FOUND(EXIT_BAD_DATA, "broken", "cap_total - 5\n");
 }
@@ -383,11 +386,11 @@ END_TEST
 
 START_TEST(keys_flushed)
 {
-    struct order here = sale_pending("S1", 1, 2), also = sale_pending("S2", 2, 1);
+    struct order here = ledger_pending("S1", 1, 2), also = ledger_pending("S2", 2, 1);
     char expected[200];
 
     for (int key = 0; key < STOCK_KEY_COUNT; key++)
-        testing_redis_run(sale_kv, "DEL", sale_key(here.shard, key), (char *)NULL);
+        testing_redis_run(ledger_kv, "DEL", ledger_key(here.shard, key), (char *)NULL);
     RECONCILE("--repair", "--quiet");
     snprintf(expected, sizeof expected, "shard_missing shard:%d %d\n", here.shard,
              here.quantity + (also.shard == here.shard ? also.quantity : 0));
@@ -398,9 +401,9 @@ END_TEST
 
 START_TEST(shard_damaged)
 {
-    testing_redis_run(sale_kv, "DEL", sale_key(0, STOCK_KEY_STOCK), (char *)NULL);
-    testing_redis_run(sale_kv, "DEL", sale_key(1, STOCK_KEY_HELD), (char *)NULL);
-    testing_redis_run(sale_kv, "SET", sale_key(1, STOCK_KEY_HELD), "text", (char *)NULL);
+    testing_redis_run(ledger_kv, "DEL", ledger_key(0, STOCK_KEY_STOCK), (char *)NULL);
+    testing_redis_run(ledger_kv, "DEL", ledger_key(1, STOCK_KEY_HELD), (char *)NULL);
+    testing_redis_run(ledger_kv, "SET", ledger_key(1, STOCK_KEY_HELD), "text", (char *)NULL);
     RECONCILE("--quiet");
     FOUND(EXIT_BAD_DATA, "broken", "shard_damaged shard:0 0\nshard_damaged shard:1 0\n");
 }
@@ -408,7 +411,7 @@ END_TEST
 
 START_TEST(shard_of_another_epoch)
 {
-    sale_pending("S1", 1, 1);
+    ledger_pending("S1", 1, 1);
     testing_ctl_run_sql("UPDATE activity SET epoch=2 WHERE id=%" PRId64, sale);
     RECONCILE("--quiet");
     FOUND(EXIT_BAD_DATA, "broken", "shard_epoch shard:0 0\nshard_epoch shard:1 0\n");
@@ -417,23 +420,23 @@ END_TEST
 
 START_TEST(lives_of_keys)
 {
-    struct order o = sale_pending("S1", 1, 1);
+    struct order o = ledger_pending("S1", 1, 1);
     struct stock_audit audit;
     char soon[24];
 
-    testing_redis_run(sale_kv, "PERSIST", sale_key(o.shard, STOCK_KEY_HELD), (char *)NULL);
+    testing_redis_run(ledger_kv, "PERSIST", ledger_key(o.shard, STOCK_KEY_HELD), (char *)NULL);
     RECONCILE("--repair");
-    ck_assert_ptr_nonnull(strstr(sale_repaired, "mended keys_without_ttl"));
+    ck_assert_ptr_nonnull(strstr(ledger_repaired, "mended keys_without_ttl"));
     CLEAN();
-    snprintf(soon, sizeof soon, "%" PRId64, sale_audit(1 - o.shard).now + 60000);
-    sale_redis(1 - o.shard, STOCK_KEY_META, "HSET", "expire_at", soon);
-    testing_redis_run(sale_kv, "PEXPIREAT", sale_key(1 - o.shard, STOCK_KEY_META), soon, (char *)NULL);
-    testing_redis_run(sale_kv, "PEXPIREAT", sale_key(1 - o.shard, STOCK_KEY_STOCK), soon, (char *)NULL);
+    snprintf(soon, sizeof soon, "%" PRId64, ledger_audit(1 - o.shard).now + 60000);
+    ledger_redis(1 - o.shard, STOCK_KEY_META, "HSET", "expire_at", soon);
+    testing_redis_run(ledger_kv, "PEXPIREAT", ledger_key(1 - o.shard, STOCK_KEY_META), soon, (char *)NULL);
+    testing_redis_run(ledger_kv, "PEXPIREAT", ledger_key(1 - o.shard, STOCK_KEY_STOCK), soon, (char *)NULL);
     RECONCILE("--repair");
-    ck_assert_ptr_nonnull(strstr(sale_repaired, "mended ttl_too_short"));
+    ck_assert_ptr_nonnull(strstr(ledger_repaired, "mended ttl_too_short"));
     CLEAN();
     mended_for_good();
-    audit = sale_audit(1 - o.shard);
+    audit = ledger_audit(1 - o.shard);
     ck_assert_int_gt(audit.ttl_stock, 2 * 3600 * 1000);
     ck_assert_int_gt(audit.ttl_meta, 2 * 3600 * 1000);
 }
@@ -442,18 +445,18 @@ END_TEST
 /* After the end of the sale, with an order still pending: the keys outlive it. */
 START_TEST(lives_of_keys_after_the_end)
 {
-    struct order o = sale_pending("S1", 1, 1);
+    struct order o = ledger_pending("S1", 1, 1);
 
     testing_ctl_run_sql("UPDATE activity SET state='ended',starts_at=UTC_TIMESTAMP(3)-INTERVAL 6 HOUR,ends_at="
                         "UTC_TIMESTAMP(3)-INTERVAL 5 HOUR WHERE id=%" PRId64,
                         sale);
-    sale_redis(o.shard, STOCK_KEY_META, "HSET", "ends_at", "1");
+    ledger_redis(o.shard, STOCK_KEY_META, "HSET", "ends_at", "1");
     RECONCILE("--quiet");
     FOUND(EXIT_OK, "clean", "");
     testing_ctl_run_sql("UPDATE activity SET pay_timeout_ms=86400000 WHERE id=%" PRId64, sale);
     RECONCILE("--repair"); /* a day to pay */
-    ck_assert_ptr_nonnull(strstr(sale_repaired, "mended ttl_too_short"));
-    ck_assert_int_gt(sale_audit(o.shard).ttl_held, 86400 * 1000);
+    ck_assert_ptr_nonnull(strstr(ledger_repaired, "mended ttl_too_short"));
+    ck_assert_int_gt(ledger_audit(o.shard).ttl_held, 86400 * 1000);
     CLEAN();
 }
 END_TEST
@@ -463,7 +466,7 @@ END_TEST
 /* MySQL has the units after all: back on sale, never more than it has. */
 START_TEST(forfeited)
 {
-    struct order o = sale_take("D1", 1, 3);
+    struct order o = ledger_take("D1", 1, 3);
     struct stock_giveback g = {.activity = sale,
                                .shard = o.shard,
                                .order_no = slice_of("D1"),
@@ -475,15 +478,15 @@ START_TEST(forfeited)
     struct stock_returned answer;
 
     testing_ctl_run_sql("UPDATE activity_stock SET total=99,available=99");
-    sale_row(&o, "rejected");
-    ck_assert_ok(stock_return(sale_kv, &g, &answer, &err), &err);
+    ledger_row(&o, "rejected");
+    ck_assert_ok(stock_return(ledger_kv, &g, &answer, &err), &err);
     ck_assert_int_eq(answer.forfeited, 3);
     RECONCILE("--repair");
-    ck_assert_ptr_nonnull(strstr(sale_found, "forfeited_reclaimable shard:"));
-    ck_assert_int_eq(sale_audit(o.shard).forfeited, 1);
+    ck_assert_ptr_nonnull(strstr(ledger_found, "forfeited_reclaimable shard:"));
+    ck_assert_int_eq(ledger_audit(o.shard).forfeited, 1);
     testing_ctl_run_sql("UPDATE activity_stock SET total=100,available=100");
     RECONCILE("--repair");
-    ck_assert_int_eq(sale_audit(o.shard).forfeited, 0);
+    ck_assert_int_eq(ledger_audit(o.shard).forfeited, 0);
     CLEAN();
     mended_for_good();
 }
@@ -493,7 +496,7 @@ END_TEST
 
 START_TEST(stock_changed_by_hand)
 {
-    sale_pending("H1", 1, 2);
+    ledger_pending("H1", 1, 2);
     testing_ctl_run_sql("UPDATE activity_stock SET available=available-7");
     RECONCILE("--quiet");
     FOUND(EXIT_BAD_DATA, "broken", "db_unbalanced - -7\n");
@@ -513,7 +516,7 @@ END_TEST
 
 START_TEST(total_changed_by_hand)
 {
-    sale_pending("H1", 1, 5);
+    ledger_pending("H1", 1, 5);
     testing_ctl_run_sql("UPDATE activity_stock SET total=3,available=0");
     RECONCILE("--repair", "--quiet");
     FOUND(EXIT_BAD_DATA, "broken", "db_unbalanced - 2\noversold - 2\nstock_total_differs - -97\n");
@@ -527,13 +530,14 @@ END_TEST
 /* A second live order on a buyer's mark: the key refuses it, whatever the mark in Redis says. */
 START_TEST(double_order)
 {
-    struct order first = sale_pending("B1", 1, 1), second = first;
+    struct order first = ledger_pending("B1", 1, 1), second = first;
     const struct order *list[] = {&second};
     int64_t timeout = 900000;
     struct strbuf sql = STRBUF_INIT;
 
     snprintf(second.order_no, sizeof second.order_no, "B2");
     order_store_add_create(&sql, list, &timeout, 1);
+    order_store_add_stock(&sql, list, 1);
     ck_assert(!db_run(testing_ctl_db, (struct slice){sql.data, sql.len}, &err));
     ck_assert_int_eq(err.code, ERROR_DB_DUPLICATE);
     ck_assert_str_eq(db_duplicate_key(testing_ctl_db), "uk_live");
@@ -553,13 +557,13 @@ START_TEST(without_reservations)
     closed = live;
     snprintf(closed.order_no, sizeof closed.order_no, "N2");
     closed.user_seq = 1;
-    sale_redis(0, STOCK_KEY_STOCK, "DECRBY", "4"); /* as its web tier does */
-    sale_row(&live, "pending");
-    sale_row(&closed, "closed");
+    ledger_redis(0, STOCK_KEY_STOCK, "DECRBY", "4"); /* as its web tier does */
+    ledger_row(&live, "pending");
+    ledger_row(&closed, "closed");
     RECONCILE("--repair");
     FOUND(EXIT_PARTIAL, "explained", "return_forgotten N2 2\n");
     REPAIRED("mended return_forgotten N2\n");
-    ck_assert_int_eq(sale_audit(0).left, 48);
+    ck_assert_int_eq(ledger_audit(0).left, 48);
     CLEAN();
     mended_for_good();
 }
@@ -570,7 +574,7 @@ int main(void)
     Suite *suite = suite_create("reconcile");
     TCase *tc = tcase_create("reconcile"), *no_rebuy = tcase_create("no_rebuy"), *foreign = tcase_create("foreign");
 
-    tcase_add_checked_fixture(tc, sale_setup, sale_teardown);
+    tcase_add_checked_fixture(tc, ledger_setup, ledger_teardown);
     tcase_set_timeout(tc, 60);
     tcase_add_test(tc, clean_sale);
     tcase_add_test(tc, nothing_sold);
@@ -597,11 +601,11 @@ int main(void)
     tcase_add_test(tc, total_changed_by_hand);
     tcase_add_test(tc, double_order);
     suite_add_tcase(suite, tc);
-    tcase_add_checked_fixture(no_rebuy, sale_setup_no_rebuy, sale_teardown);
+    tcase_add_checked_fixture(no_rebuy, ledger_setup_no_rebuy, ledger_teardown);
     tcase_set_timeout(no_rebuy, 60);
     tcase_add_test(no_rebuy, mark_of_who_may_not_buy_again);
     suite_add_tcase(suite, no_rebuy);
-    tcase_add_checked_fixture(foreign, sale_setup_no_reservations, sale_teardown);
+    tcase_add_checked_fixture(foreign, ledger_setup_no_reservations, ledger_teardown);
     tcase_set_timeout(foreign, 60);
     tcase_add_test(foreign, without_reservations);
     suite_add_tcase(suite, foreign);

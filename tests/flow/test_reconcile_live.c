@@ -57,6 +57,7 @@ static bool create(struct seller *s, const struct order *o)
     bool ok;
 
     order_store_add_create(&sql, list, &timeout, 1);
+    order_store_add_stock(&sql, list, 1);
     ok = run_sql(s, "%s", sql.data);
     strbuf_release(&sql);
     return ok;
@@ -129,7 +130,7 @@ static struct seller sellers[SELLERS];
 
 static void open_shop(void)
 {
-    struct conf conf = *sale_conf;
+    struct conf conf = *ledger_conf;
 
     conf.mysql_database = testing_ctl_schema;
     atomic_store(&stopping, false);
@@ -193,7 +194,7 @@ START_TEST(repair_leaves_a_running_sale_alone)
         RECONCILE_IN("10s", "--pause", "0", "--repair");
         ck_assert_msg(testing_ctl.code == EXIT_OK || testing_ctl.code == EXIT_PARTIAL, "%s%s", testing_ctl.out,
                       testing_ctl.err);
-        ck_assert_str_eq(sale_repaired, "");
+        ck_assert_str_eq(ledger_repaired, "");
     }
     close_shop();
     ck_assert_int_eq(testing_ctl_number("SELECT COUNT(*) FROM local_message"), 0);
@@ -208,7 +209,7 @@ START_TEST(stock_row_is_mended_in_a_running_sale)
     for (int i = 0; i < 5; i++) {
         testing_ctl_run_sql("UPDATE activity_stock SET available=available-%d", 3 + i);
         RECONCILE_IN("10s", "--pause", "0", "--repair");
-        ck_assert_str_eq(sale_repaired, "mended db_unbalanced -\n");
+        ck_assert_str_eq(ledger_repaired, "mended db_unbalanced -\n");
         ck_assert_int_eq(testing_ctl.code, EXIT_PARTIAL);
     }
     close_shop();
@@ -222,26 +223,26 @@ START_TEST(planted_faults_in_a_running_sale)
     struct order closed, forgotten;
     char units[16];
 
-    sale_take("LOST1", 11, 1);
-    sale_take("LOST2", 12, 2);
-    closed = sale_pending("CLOSED1", 13, 1);
-    sale_close(&closed);
-    forgotten = sale_pending("FORGOT1", 14, 2);
+    ledger_take("LOST1", 11, 1);
+    ledger_take("LOST2", 12, 2);
+    closed = ledger_pending("CLOSED1", 13, 1);
+    ledger_close(&closed);
+    forgotten = ledger_pending("FORGOT1", 14, 2);
     snprintf(units, sizeof units, "-%d", forgotten.quantity);
-    sale_redis(forgotten.shard, STOCK_KEY_HELD, "HDEL", "FORGOT1");
-    sale_redis(forgotten.shard, STOCK_KEY_BUYERS, "HDEL", "14:0");
-    sale_redis(forgotten.shard, STOCK_KEY_META, "HINCRBY", "held", units);
-    sale_redis(forgotten.shard, STOCK_KEY_STOCK, "INCRBY", units + 1);
-    testing_redis_run(sale_kv, "HSET", sale_key(stock_home_shard(11, SALE_SHARDS), STOCK_KEY_HELD), "LOST1",
+    ledger_redis(forgotten.shard, STOCK_KEY_HELD, "HDEL", "FORGOT1");
+    ledger_redis(forgotten.shard, STOCK_KEY_BUYERS, "HDEL", "14:0");
+    ledger_redis(forgotten.shard, STOCK_KEY_META, "HINCRBY", "held", units);
+    ledger_redis(forgotten.shard, STOCK_KEY_STOCK, "INCRBY", units + 1);
+    testing_redis_run(ledger_kv, "HSET", ledger_key(stock_home_shard(11, SALE_SHARDS), STOCK_KEY_HELD), "LOST1",
                       "11|0|1|9900|1|1764400000123", (char *)NULL);
-    testing_redis_run(sale_kv, "HSET", sale_key(stock_home_shard(12, SALE_SHARDS), STOCK_KEY_HELD), "LOST2",
+    testing_redis_run(ledger_kv, "HSET", ledger_key(stock_home_shard(12, SALE_SHARDS), STOCK_KEY_HELD), "LOST2",
                       "12|0|2|19800|1|1764400000123", (char *)NULL);
     open_shop();
     RECONCILE_IN("10s", "--pause", "0", "--repair");
-    ck_assert_str_eq(sale_repaired, "mended lost_message LOST1\nmended lost_message LOST2\nmended return_due "
-                                    "CLOSED1\nmended unknown_reservation FORGOT1\n");
+    ck_assert_str_eq(ledger_repaired, "mended lost_message LOST1\nmended lost_message LOST2\nmended return_due "
+                                      "CLOSED1\nmended unknown_reservation FORGOT1\n");
     RECONCILE_IN("10s", "--pause", "0", "--repair");
-    ck_assert_str_eq(sale_repaired, "");
+    ck_assert_str_eq(ledger_repaired, "");
     close_shop();
     RECONCILE("--quiet");
     FOUND(EXIT_PARTIAL, "explained", "message_waiting LOST1 1\nmessage_waiting LOST2 2\n");
@@ -292,8 +293,8 @@ static void show_in_pages(void)
         "a value that is too long for the compact form of a hash, which ends at 64 bytes by default";
 
     for (int shard = 0; shard < SALE_SHARDS; shard++) {
-        sale_redis(shard, STOCK_KEY_HELD, "HSET", "long", text);
-        sale_redis(shard, STOCK_KEY_HELD, "HDEL", "long");
+        ledger_redis(shard, STOCK_KEY_HELD, "HSET", "long", text);
+        ledger_redis(shard, STOCK_KEY_HELD, "HDEL", "long");
     }
 }
 
@@ -309,24 +310,24 @@ START_TEST(every_order_on_some_page)
         struct order o;
 
         snprintf(order_no, sizeof order_no, "N%d", n);
-        o = sale_take(order_no, n / 2 + 1, 1);
+        o = ledger_take(order_no, n / 2 + 1, 1);
         if (n % 3 == 0)
             continue; /* lost */
-        sale_row(&o, "pending");
+        ledger_row(&o, "pending");
         snprintf(seq, sizeof seq, "%" PRId64 ":%d", o.user_id, o.user_seq);
         if (n % 3 == 1) {
-            sale_close(&o);
-            sale_return(&o);
+            ledger_close(&o);
+            ledger_return(&o);
             continue;
         }
-        sale_redis(o.shard, STOCK_KEY_HELD, "HDEL", order_no);
-        sale_redis(o.shard, STOCK_KEY_BUYERS, "HDEL", seq);
-        sale_redis(o.shard, STOCK_KEY_META, "HINCRBY", "held", "-1");
-        sale_redis(o.shard, STOCK_KEY_STOCK, "INCRBY", "1");
+        ledger_redis(o.shard, STOCK_KEY_HELD, "HDEL", order_no);
+        ledger_redis(o.shard, STOCK_KEY_BUYERS, "HDEL", seq);
+        ledger_redis(o.shard, STOCK_KEY_META, "HINCRBY", "held", "-1");
+        ledger_redis(o.shard, STOCK_KEY_STOCK, "INCRBY", "1");
     }
     show_in_pages();
-    sale_grow_old();
-    ck_assert_ok(balance_scan(testing_ctl_db, sale_kv, sale, &by_three, meet, &met, &report, &err), &err);
+    ledger_grow_old();
+    ck_assert_ok(balance_scan(testing_ctl_db, ledger_kv, sale, &by_three, meet, &met, &report, &err), &err);
     ck_assert(report.complete);
     ck_assert_uint_le(met.most, 3);
     for (int n = 1; n <= MANY; n++) {
@@ -361,16 +362,16 @@ START_TEST(ends_when_told)
         char order_no[16];
 
         snprintf(order_no, sizeof order_no, "N%d", n);
-        sale_take(order_no, n, 1);
+        ledger_take(order_no, n, 1);
     }
-    ck_assert_ok(balance_scan(testing_ctl_db, sale_kv, sale, &by_three, seen_enough, &calls, &report, &err), &err);
+    ck_assert_ok(balance_scan(testing_ctl_db, ledger_kv, sale, &by_three, seen_enough, &calls, &report, &err), &err);
     ck_assert(!report.complete);
     ck_assert_int_eq(calls, 1);
     stopped.stop = stop_at_once;
     calls = 0;
-    ck_assert_ok(balance_scan(testing_ctl_db, sale_kv, sale, &stopped, seen_enough, &calls, &report, &err), &err);
+    ck_assert_ok(balance_scan(testing_ctl_db, ledger_kv, sale, &stopped, seen_enough, &calls, &report, &err), &err);
     ck_assert(!report.complete);
-    ck_assert(!balance_scan(testing_ctl_db, sale_kv, sale + 50, &by_three, seen_enough, &calls, &report, &err));
+    ck_assert(!balance_scan(testing_ctl_db, ledger_kv, sale + 50, &by_three, seen_enough, &calls, &report, &err));
     ck_assert_int_eq(err.code, ERROR_REFUSED);
 }
 END_TEST
@@ -382,21 +383,21 @@ START_TEST(backlog)
     struct balance_report report;
     struct met met = {.most = 0};
     struct error err;
-    struct order first = sale_take("N1", 1, 1), old = first;
+    struct order first = ledger_take("N1", 1, 1), old = first;
     int64_t frontier;
 
-    sale_take("N2", 2, 1);
+    ledger_take("N2", 2, 1);
     ck_assert_ok(balance_frontier(testing_ctl_db, 0, 100, &frontier, &err), &err);
     ck_assert(frontier == INT64_MAX);
     ck_assert_ok(balance_frontier(testing_ctl_db, 5, 100, &frontier, &err), &err);
     ck_assert_int_eq(frontier, 0); /* no row at all: nothing is known */
     options.worked_to = frontier;
-    sale_grow_old();
-    ck_assert_ok(balance_scan(testing_ctl_db, sale_kv, sale, &options, meet, &met, &report, &err), &err);
+    ledger_grow_old();
+    ck_assert_ok(balance_scan(testing_ctl_db, ledger_kv, sale, &options, meet, &met, &report, &err), &err);
     ck_assert_int_eq(met.count[FINDING_BACKLOG], 2);
     ck_assert_int_eq(balance_gaps(&report), 0);
     old.reserved_at -= 60000;
-    sale_row(&old, "pending");
+    ledger_row(&old, "pending");
     ck_assert_ok(balance_frontier(testing_ctl_db, 5, 100, &frontier, &err), &err);
     ck_assert_int_eq(frontier, old.reserved_at - 100);
 }
@@ -410,9 +411,9 @@ START_TEST(bounded)
         char order_no[16];
 
         snprintf(order_no, sizeof order_no, "N%d", n);
-        sale_take(order_no, n, 1);
+        ledger_take(order_no, n, 1);
     }
-    CTL("reconcile", "--activity", sale_text, "--in-flight", "1ms", "--repair", "--max", "2", "--limit", "3");
+    CTL("reconcile", "--activity", ledger_text, "--in-flight", "1ms", "--repair", "--max", "2", "--limit", "3");
     ck_assert_int_eq(testing_ctl.code, EXIT_PARTIAL);
     ck_assert_ptr_nonnull(strstr(testing_ctl.err, "2 of 5 were taken; run it again for the rest"));
     ck_assert_ptr_nonnull(strstr(testing_ctl.out, "and 2 more; --limit 0 lists them all"));
@@ -439,34 +440,34 @@ static bool keep(void *arg, const struct balance_finding *findings, size_t count
 /* Findings that are old by now: everything was put right, or went on, in between. */
 START_TEST(stale_findings)
 {
-    struct order lost = sale_take("N1", 1, 1), closed = sale_pending("N2", 2, 1), paid = sale_pending("N3", 3, 1);
-    struct order marked = sale_pending("N4", 4, 1), dropped = sale_take("N5", 5, 1);
+    struct order lost = ledger_take("N1", 1, 1), closed = ledger_pending("N2", 2, 1), paid = ledger_pending("N3", 3, 1);
+    struct order marked = ledger_pending("N4", 4, 1), dropped = ledger_take("N5", 5, 1);
     struct balance_outcome outcomes[20];
     struct balance_report report;
     struct kept kept = {.count = 0};
     struct error err;
     char *before, *after;
 
-    sale_close(&closed);
-    sale_pay(&paid);
-    sale_redis(marked.shard, STOCK_KEY_BUYERS, "HDEL", "4:0");
-    sale_grow_old();
-    ck_assert_ok(balance_scan(testing_ctl_db, sale_kv, sale, &by_three, keep, &kept, &report, &err), &err);
+    ledger_close(&closed);
+    ledger_pay(&paid);
+    ledger_redis(marked.shard, STOCK_KEY_BUYERS, "HDEL", "4:0");
+    ledger_grow_old();
+    ck_assert_ok(balance_scan(testing_ctl_db, ledger_kv, sale, &by_three, keep, &kept, &report, &err), &err);
     ck_assert_uint_eq(kept.count, 5);
-    sale_row(&lost, "pending");
-    sale_return(&closed);
-    sale_settle(&paid);
-    sale_close(&marked);
-    sale_return(&marked);
-    sale_row(&dropped, "rejected");
-    sale_return(&dropped);
-    before = sale_dump();
-    ck_assert_ok(balance_repair(testing_ctl_db, sale_kv, &report.activity, kept.list, kept.count, outcomes, &err),
+    ledger_row(&lost, "pending");
+    ledger_return(&closed);
+    ledger_settle(&paid);
+    ledger_close(&marked);
+    ledger_return(&marked);
+    ledger_row(&dropped, "rejected");
+    ledger_return(&dropped);
+    before = ledger_dump();
+    ck_assert_ok(balance_repair(testing_ctl_db, ledger_kv, &report.activity, kept.list, kept.count, outcomes, &err),
                  &err);
     for (size_t i = 0; i < kept.count; i++)
         ck_assert_msg(outcomes[i].mended == BALANCE_MENDED_BEFORE, "%s: %s", finding_name(kept.list[i].kind),
                       outcomes[i].text);
-    after = sale_dump();
+    after = ledger_dump();
     ck_assert_str_eq(before, after);
     free(before);
     free(after);
@@ -482,17 +483,17 @@ START_TEST(two_walkers)
     struct kept first = {.count = 0}, second = {.count = 0};
     struct error err;
 
-    sale_take("N1", 1, 1);
-    sale_grow_old();
+    ledger_take("N1", 1, 1);
+    ledger_grow_old();
     for (int n = 1; n <= 3; n++) {
         first.count = second.count = 0;
-        ck_assert_ok(balance_scan(testing_ctl_db, sale_kv, sale, &by_three, keep, &first, &report, &err), &err);
-        ck_assert_ok(balance_scan(testing_ctl_db, sale_kv, sale, &by_three, keep, &second, &report, &err), &err);
+        ck_assert_ok(balance_scan(testing_ctl_db, ledger_kv, sale, &by_three, keep, &first, &report, &err), &err);
+        ck_assert_ok(balance_scan(testing_ctl_db, ledger_kv, sale, &by_three, keep, &second, &report, &err), &err);
         ck_assert_uint_eq(first.count + second.count, 2);
-        ck_assert_ok(balance_repair(testing_ctl_db, sale_kv, &report.activity, first.list, 1, outcomes, &err), &err);
+        ck_assert_ok(balance_repair(testing_ctl_db, ledger_kv, &report.activity, first.list, 1, outcomes, &err), &err);
         ck_assert_int_eq(outcomes[0].mended, BALANCE_MENDED);
         testing_ctl_run_sql("UPDATE local_message SET state='sent',sent_at=UTC_TIMESTAMP(6)-INTERVAL 1 MINUTE");
-        ck_assert_ok(balance_repair(testing_ctl_db, sale_kv, &report.activity, second.list, 1, outcomes, &err), &err);
+        ck_assert_ok(balance_repair(testing_ctl_db, ledger_kv, &report.activity, second.list, 1, outcomes, &err), &err);
         ck_assert_int_eq(outcomes[0].mended, BALANCE_MENDED_BEFORE);
         ck_assert_int_eq(testing_ctl_number("SELECT COUNT(*) FROM local_message WHERE state='sent' AND "
                                             "headers='{\"orderd-recovery\":%d}'",
@@ -506,7 +507,7 @@ END_TEST
 
 START_TEST(runs_are_logged)
 {
-    sale_take("N1", 1, 1);
+    ledger_take("N1", 1, 1);
     RECONCILE("--quiet");
     RECONCILE("--repair", "--dry-run", "--quiet");
     RECONCILE("--repair");
@@ -527,7 +528,7 @@ END_TEST
  * the next one finds nothing to do. */
 START_TEST(killed_after_the_repair)
 {
-    sale_take("N1", 1, 1);
+    ledger_take("N1", 1, 1);
     setenv("ORDERD_FAULT", "reconcile.after_repair=kill@1", 1);
     RECONCILE("--repair");
     unsetenv("ORDERD_FAULT");
@@ -538,7 +539,7 @@ START_TEST(killed_after_the_repair)
     ck_assert_int_eq(testing_ctl_number("SELECT COUNT(*) FROM local_message"), 1);
     RECONCILE("--repair");
     FOUND(EXIT_PARTIAL, "explained", "message_waiting N1 1\n");
-    ck_assert_str_eq(sale_repaired, "");
+    ck_assert_str_eq(ledger_repaired, "");
     ck_assert_int_eq(testing_ctl_number("SELECT COUNT(*) FROM local_message"), 1);
 }
 END_TEST
@@ -551,11 +552,11 @@ static void fits(void)
 
 START_TEST(what_people_see)
 {
-    struct order o = sale_pending("N2", 2, 1);
+    struct order o = ledger_pending("N2", 2, 1);
 
-    sale_take("1812345678901234567", 1, 1);
-    sale_close(&o);
-    CTL("reconcile", "--activity", sale_text);
+    ledger_take("1812345678901234567", 1, 1);
+    ledger_close(&o);
+    CTL("reconcile", "--activity", ledger_text);
     ck_assert_int_eq(testing_ctl.code, EXIT_PARTIAL);
     fits();
     ck_assert_ptr_nonnull(strstr(testing_ctl.out, "return_due: reserved, but the order is closed or rejected"));
@@ -564,11 +565,11 @@ START_TEST(what_people_see)
     ck_assert_ptr_nonnull(strstr(testing_ctl.out, "closed 60 min ago, in Redis held\n"));
     ck_assert_ptr_nonnull(strstr(testing_ctl.out, "explained: nothing is wrong that does not mend by itself"));
     ck_assert_ptr_nonnull(strstr(testing_ctl.err, "--repair --dry-run` shows what can be mended"));
-    CTL("reconcile", "--activity", sale_text, "--repair");
+    CTL("reconcile", "--activity", ledger_text, "--repair");
     fits();
     ck_assert_ptr_nonnull(strstr(testing_ctl.out, "Afterwards:"));
     ck_assert_ptr_nonnull(strstr(testing_ctl.out, "1 units given back"));
-    sale_redis(0, STOCK_KEY_STOCK, "DECRBY", "1");
+    ledger_redis(0, STOCK_KEY_STOCK, "DECRBY", "1");
     CTL("reconcile", "--quiet");
     ck_assert_int_eq(testing_ctl.code, EXIT_BAD_DATA);
     fits();
@@ -593,12 +594,12 @@ END_TEST
 /* Without the broker nobody knows what waits in its queues: nothing is called lost. */
 START_TEST(broker_away)
 {
-    sale_take("N1", 1, 1);
+    ledger_take("N1", 1, 1);
     testing_ctl_configure(&(struct testing_ctl_conf){.mq_port = "1"});
     RECONCILE("--repair");
     ck_assert_int_eq(testing_ctl.code, EXIT_PARTIAL);
     ck_assert_ptr_nonnull(strstr(testing_ctl.err, "the queues are not read"));
-    ck_assert_str_eq(sale_found, "backlog N1 1\n");
+    ck_assert_str_eq(ledger_found, "backlog N1 1\n");
     ck_assert_int_eq(testing_ctl_number("SELECT COUNT(*) FROM local_message"), 0);
 }
 END_TEST
@@ -608,7 +609,7 @@ int main(void)
     Suite *suite = suite_create("reconcile_live");
     TCase *tc = tcase_create("reconcile_live");
 
-    tcase_add_checked_fixture(tc, sale_setup, sale_teardown);
+    tcase_add_checked_fixture(tc, ledger_setup, ledger_teardown);
     tcase_set_timeout(tc, 120);
     tcase_add_test(tc, running_sale_has_no_gaps);
     tcase_add_test(tc, repair_leaves_a_running_sale_alone);

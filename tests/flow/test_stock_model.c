@@ -446,7 +446,7 @@ static bool provoked(enum stock_script script, int code)
                  {STOCK_SCRIPT_REMOVE, STOCK_REMOVE_ABSENT},        {STOCK_SCRIPT_REMOVE, STOCK_REMOVE_ON_SALE},
                  {STOCK_SCRIPT_REMOVE, STOCK_REMOVE_OTHER_EPOCH}};
 
-    if (script == STOCK_SCRIPT_AUDIT || script == STOCK_SCRIPT_ANNOUNCE || code <= -8 ||
+    if (script == STOCK_SCRIPT_AUDIT || script == STOCK_SCRIPT_LOOK || script == STOCK_SCRIPT_ANNOUNCE || code <= -8 ||
         strcmp(stock_code_name(script, code), "no_shard") == 0)
         return false;
     for (size_t i = 0; i < sizeof never / sizeof *never; i++) {
