@@ -1,4 +1,5 @@
-/* Counters and one latency histogram per thread, summed on reading: the hot path takes no lock and shares no line.
+/* Counters and a histogram for each span of time per thread, summed on reading: the hot path takes no lock and shares
+ * no line.
  *
  * metric_add and metric_observe may be called only by the thread that owns the block; metric_read and
  * metric_quantile by any thread at any time (each number is whole, the set is not one instant). */
@@ -15,18 +16,25 @@ enum metric {
     METRIC_COUNT
 };
 
+enum metric_span {
+#define X(span, name, help) METRIC_SPAN_##span,
+#include "orderd/tbl/metric_span.h"
+#undef X
+    METRIC_SPAN_COUNT
+};
+
 /* Buckets grow by a quarter of a power of two, from 1 us to about 18 hours: 4 per octave, error at most 19 %. */
 #define METRIC_BUCKETS 144
 
 struct metric_block {
     _Atomic uint64_t counters[METRIC_COUNT];
-    _Atomic uint64_t critical_time[METRIC_BUCKETS]; /* from reserved_at to commit, microseconds */
-    struct metric_block *next;                      /* guarded by the registry's lock */
+    _Atomic uint64_t spans[METRIC_SPAN_COUNT][METRIC_BUCKETS];
+    struct metric_block *next; /* guarded by the registry's lock */
 };
 
 struct metric_sum {
     uint64_t counters[METRIC_COUNT];
-    uint64_t critical_time[METRIC_BUCKETS];
+    uint64_t spans[METRIC_SPAN_COUNT][METRIC_BUCKETS];
 };
 
 /* Adds a zeroed block to the registry; it is never removed, so that what a thread counted stays counted. */
@@ -40,14 +48,16 @@ static inline void metric_add(struct metric_block *block, enum metric metric, ui
 }
 
 /* Counts one time span; negative ones count as 0. */
-void metric_observe(struct metric_block *block, int64_t microseconds);
+void metric_observe(struct metric_block *block, enum metric_span span, int64_t microseconds);
 
 void metric_read(struct metric_sum *sum);
 
 /* The q-quantile (0 < q <= 1) in microseconds of what was observed between two readings, 0 where nothing was. */
-int64_t metric_quantile(const struct metric_sum *before, const struct metric_sum *now, double q);
+int64_t metric_quantile(const struct metric_sum *before, const struct metric_sum *now, enum metric_span span, double q);
 
 const char *metric_name(enum metric metric);
 const char *metric_help(enum metric metric);
+const char *metric_span_name(enum metric_span span);
+const char *metric_span_help(enum metric_span span);
 
 #endif

@@ -44,7 +44,7 @@ struct order_change_options {
     int64_t lease_ms;  /* relay.lease; 0 with "" */
     bool events;       /* events.enabled */
 
-    struct metric_block *metrics;  /* the caller's, or NULL: what changed, and conflicts */
+    struct metric_block *metrics;  /* the caller's, or NULL: what changed, conflicts, how late orders were closed */
     void (*keep_alive)(void *arg); /* called before a conflict is waited for and tried again, or NULL */
     void *arg;
 };

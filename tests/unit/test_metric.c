@@ -17,7 +17,7 @@ static void count_many(void *data)
     for (int i = 0; i < TIMES; i++) {
         metric_add(block, METRIC_ORDERS_CREATED, 3);
         metric_add(block, METRIC_BATCHES, 1);
-        metric_observe(block, i % 1000);
+        metric_observe(block, METRIC_SPAN_CREATE, i % 1000);
     }
 }
 
@@ -26,7 +26,7 @@ static uint64_t observations(const struct metric_sum *sum)
     uint64_t n = 0;
 
     for (size_t i = 0; i < METRIC_BUCKETS; i++)
-        n += sum->critical_time[i];
+        n += sum->spans[METRIC_SPAN_CREATE][i];
     return n;
 }
 
@@ -70,12 +70,12 @@ START_TEST(one_value)
     struct metric_sum before = {0}, now;
     int64_t top;
 
-    metric_observe(block, spans[_i]);
+    metric_observe(block, METRIC_SPAN_CREATE, spans[_i]);
     metric_read(&now);
-    top = metric_quantile(&before, &now, 0.5);
+    top = metric_quantile(&before, &now, METRIC_SPAN_CREATE, 0.5);
     ck_assert_int_ge(top, spans[_i]);
     ck_assert_int_le(top, spans[_i] * 119 / 100 + 1);
-    ck_assert_int_eq(metric_quantile(&before, &now, 1), top);
+    ck_assert_int_eq(metric_quantile(&before, &now, METRIC_SPAN_CREATE, 1), top);
 }
 END_TEST
 
@@ -90,9 +90,9 @@ START_TEST(every_value)
     for (int64_t us = 2; us < 1000000; us += 1 + us / 50) {
         int64_t top;
 
-        metric_observe(block, us);
+        metric_observe(block, METRIC_SPAN_CREATE, us);
         metric_read(&now);
-        top = metric_quantile(&before, &now, 1);
+        top = metric_quantile(&before, &now, METRIC_SPAN_CREATE, 1);
         ck_assert_int_ge(top, us);
         ck_assert_int_le(top, us * 119 / 100 + 1);
         ck_assert_int_ge(top, last);
@@ -107,17 +107,33 @@ START_TEST(between_readings)
     struct metric_sum first, second, third;
 
     for (int i = 0; i < 1000; i++)
-        metric_observe(block, 10000000);
+        metric_observe(block, METRIC_SPAN_CREATE, 10000000);
     metric_read(&first);
     for (int i = 1; i <= 1000; i++)
-        metric_observe(block, i * 100);
+        metric_observe(block, METRIC_SPAN_CREATE, i * 100);
     metric_read(&second);
     metric_read(&third);
-    ck_assert_int_ge(metric_quantile(&first, &second, 0.5), 50000);
-    ck_assert_int_le(metric_quantile(&first, &second, 0.5), 50000 * 119 / 100);
-    ck_assert_int_ge(metric_quantile(&first, &second, 0.99), 99000);
-    ck_assert_int_le(metric_quantile(&first, &second, 0.99), 99000 * 119 / 100);
-    ck_assert_int_eq(metric_quantile(&second, &third, 0.99), 0);
+    ck_assert_int_ge(metric_quantile(&first, &second, METRIC_SPAN_CREATE, 0.5), 50000);
+    ck_assert_int_le(metric_quantile(&first, &second, METRIC_SPAN_CREATE, 0.5), 50000 * 119 / 100);
+    ck_assert_int_ge(metric_quantile(&first, &second, METRIC_SPAN_CREATE, 0.99), 99000);
+    ck_assert_int_le(metric_quantile(&first, &second, METRIC_SPAN_CREATE, 0.99), 99000 * 119 / 100);
+    ck_assert_int_eq(metric_quantile(&second, &third, METRIC_SPAN_CREATE, 0.99), 0);
+}
+END_TEST
+
+/* Each span by itself. */
+START_TEST(spans_apart)
+{
+    struct metric_block *block = metric_register();
+    struct metric_sum before, now;
+
+    metric_read(&before);
+    metric_observe(block, METRIC_SPAN_CREATE, 1000);
+    for (int i = 0; i < 9; i++)
+        metric_observe(block, METRIC_SPAN_RELEASE, 1000000);
+    metric_read(&now);
+    ck_assert_int_lt(metric_quantile(&before, &now, METRIC_SPAN_CREATE, 1), 1200);
+    ck_assert_int_ge(metric_quantile(&before, &now, METRIC_SPAN_RELEASE, 0.01), 1000000);
 }
 END_TEST
 
@@ -126,15 +142,15 @@ START_TEST(edges)
     struct metric_block *block = metric_register();
     struct metric_sum before = {0}, now;
 
-    metric_observe(block, -5);
-    metric_observe(block, 0);
-    metric_observe(block, 1);
-    metric_observe(block, INT64_MAX);
+    metric_observe(block, METRIC_SPAN_CREATE, -5);
+    metric_observe(block, METRIC_SPAN_CREATE, 0);
+    metric_observe(block, METRIC_SPAN_CREATE, 1);
+    metric_observe(block, METRIC_SPAN_CREATE, INT64_MAX);
     metric_read(&now);
-    ck_assert_uint_eq(now.critical_time[0], 3);
-    ck_assert_uint_eq(now.critical_time[METRIC_BUCKETS - 1], 1);
-    ck_assert_int_eq(metric_quantile(&before, &now, 0.75), 1);
-    ck_assert_int_gt(metric_quantile(&before, &now, 1), INT64_C(18) * 3600 * 1000000);
+    ck_assert_uint_eq(now.spans[METRIC_SPAN_CREATE][0], 3);
+    ck_assert_uint_eq(now.spans[METRIC_SPAN_CREATE][METRIC_BUCKETS - 1], 1);
+    ck_assert_int_eq(metric_quantile(&before, &now, METRIC_SPAN_CREATE, 0.75), 1);
+    ck_assert_int_gt(metric_quantile(&before, &now, METRIC_SPAN_CREATE, 1), INT64_C(18) * 3600 * 1000000);
 }
 END_TEST
 
@@ -149,6 +165,7 @@ int main(void)
     tcase_add_loop_test(c, one_value, 0, sizeof spans / sizeof *spans);
     tcase_add_test(c, every_value);
     tcase_add_test(c, between_readings);
+    tcase_add_test(c, spans_apart);
     tcase_add_test(c, edges);
     suite_add_tcase(s, c);
     return testing_main(s);

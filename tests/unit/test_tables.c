@@ -25,6 +25,11 @@ static const struct row metrics[] = {
 #include "orderd/tbl/metric.h"
 #undef X
 };
+static const struct row spans[] = {
+#define X(span, name, help) {"METRIC_SPAN_" #span, name, help},
+#include "orderd/tbl/metric_span.h"
+#undef X
+};
 static const struct row faults[] = {
 #define X(fault, name) {"(" #fault ")", name, NULL},
 #include "orderd/tbl/fault.h"
@@ -50,8 +55,8 @@ static const struct table {
     {                                                                                                                  \
         what, letters, rows, sizeof rows / sizeof *rows                                                                \
     }
-    TABLE("log event", "_", events), TABLE("metric", "_", metrics),          TABLE("fault", "_.", faults),
-    TABLE("error", "_", errors),     TABLE("configuration key", "_.", keys),
+    TABLE("log event", "_", events), TABLE("metric", "_", metrics), TABLE("span", "_", spans),
+    TABLE("fault", "_.", faults),    TABLE("error", "_", errors),   TABLE("configuration key", "_.", keys),
 #undef TABLE
 };
 
@@ -79,6 +84,10 @@ START_TEST(metric_names)
 
         ck_assert_msg(strlen(name) > 6 && strcmp(name + strlen(name) - 6, "_total") == 0, "%s", name);
         ck_assert_msg(help[strlen(help) - 1] == '.', "%s: %s", name, help);
+    }
+    for (int i = 0; i < METRIC_SPAN_COUNT; i++) {
+        ck_assert_str_eq(metric_span_name((enum metric_span)i), spans[i].name);
+        ck_assert_str_eq(metric_span_help((enum metric_span)i), spans[i].text);
     }
 }
 END_TEST

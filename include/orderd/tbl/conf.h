@@ -86,6 +86,16 @@ X(cancel, lanes, INT, 1, 0, 16, RESTART, "Cancel lanes (threads) in this process
 X(cancel, batch_max, INT, 200, 1, 500, RELOAD, "Most cancellations in one transaction.")
 X(cancel, prefetch, INT, 400, 1, 2000, RESTART, "Deliveries the broker may hand to a cancel lane ahead of its acknowledgements.")
 
+X(release, lanes, INT, 1, 0, 16, RESTART,
+  "Release lanes (threads) in this process, which close the orders that were not paid in time; 0: none here.")
+X(release, batch_max, INT, 500, 1, 500, RELOAD, "Most orders closed in one transaction.")
+X(release, prefetch, INT, 100, 2, 1000, RESTART,
+  "Timers, of up to 500 orders each, that the broker may hand to a release lane ahead of its acknowledgements. Half of them are worked on at a time.")
+X(release, sweep_interval, DURATION, 15000, 100, 3600000, RELOAD,
+  "How often, by one process at a time, it is looked for orders whose timers were lost.")
+X(release, sweep_grace, DURATION, 60000, 1000, 86400000, RELOAD,
+  "How long an order may be overdue before the sweep closes it. Longer than timers may be on their way while all is well.")
+
 X(retry, delays, DELAYS, "1s,5s,30s", 10, 86400000, RESTART,
   "How long a message that failed by its own fault waits before each further try; the number of delays is the number of retries. After the last one it is decided: dead letter, stock given back. Changing it needs `orderctl topology apply`.")
 

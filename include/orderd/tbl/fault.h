@@ -39,6 +39,9 @@ X(PAYMENT_AFTER_ACK, "payment.after_ack")
 X(CANCEL_TAKEN, "cancel.taken")
 X(CANCEL_BEFORE_ACK, "cancel.before_ack")
 X(CANCEL_AFTER_ACK, "cancel.after_ack")
+X(RELEASE_TAKEN, "release.taken")
+X(RELEASE_BEFORE_ACK, "release.before_ack")     /* closed, durable, not acknowledged */
+X(RELEASE_AFTER_ACK, "release.after_ack")
 /* walk */
 X(WALK_ELECTED, "walk.elected")               /* the activity's lock is held, nothing read */
 X(WALK_BEFORE_RECOVER, "walk.before_recover") /* lost messages found, none sent again */

@@ -69,6 +69,11 @@ X(LANE_CONFIDENT, INFO, 1, "lane_confident", "the suspicious messages are throug
 X(LANE_RESUMED, INFO, 1, "lane_resumed", "lane goes on")
 
 /* changes of orders */
+X(ORDER_UNPAID, DEBUG, 0, "order_unpaid", "order was not paid in time and is closed")
+X(TIMER_UNKNOWN, WARNING, 5, "timer_unknown", "timer names an order that does not exist")
+X(TIMER_FAILED, WARNING, 20, "timer_failed", "an order of a timer cannot be closed (yet)")
+X(ORDERS_SWEPT, ERROR, 0, "orders_swept", "overdue orders were closed whose timers did not come; see why timers are lost or late")
+X(SWEEP_FAILED, WARNING, -5, "sweep_failed", "the sweep could not look for overdue orders, or close one; it goes on at its next turn")
 X(CHANGE_RETRIED, INFO, 5, "change_retried", "changes of orders met a conflict and are run again")
 X(STOCK_CAPPED, ERROR, 20, "stock_capped", "units of closed orders were over the total in the database and were dropped; reconcile this activity")
 X(ORDER_CHANGED, DEBUG, 0, "order_changed", "order was paid or cancelled")

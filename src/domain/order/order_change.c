@@ -48,7 +48,7 @@ static enum order_condition condition_of(const struct order_change *c, const str
     case ORDER_WISH_EXPIRE:
         break;
     }
-    return s && s->due ? ORDER_CONDITION_EXPIRE_DUE : ORDER_CONDITION_EXPIRE_EARLY;
+    return s && s->overdue_us >= 0 ? ORDER_CONDITION_EXPIRE_DUE : ORDER_CONDITION_EXPIRE_EARLY;
 }
 
 static void move(struct subject *s, enum order_standing to, const struct order_change *by, enum reason reason)
@@ -141,13 +141,25 @@ static void count_metric(const struct change_run *run, enum metric metric, int64
         metric_add(run->options->metrics, metric, (uint64_t)n);
 }
 
+/* How late it is closed: what it was when its row was read, and the time since then. */
+static void note_lag(const struct change_run *run, const struct subject *s)
+{
+    if (run->options->metrics && s->by->wish == ORDER_WISH_EXPIRE)
+        metric_observe(run->options->metrics, METRIC_SPAN_RELEASE, s->overdue_us + clock_mono_us() - run->read_at);
+}
+
 static void note_changes(const struct change_run *run)
 {
     int64_t paid = 0, closed = 0, refunds = 0;
 
     for (size_t i = 0; i < run->subject_count; i++) {
-        paid += run->subjects[i].by && run->subjects[i].standing == ORDER_STANDS_PAID;
-        closed += run->subjects[i].by && run->subjects[i].standing == ORDER_STANDS_CLOSED;
+        const struct subject *s = &run->subjects[i];
+
+        paid += s->by && s->standing == ORDER_STANDS_PAID;
+        if (s->by && s->standing == ORDER_STANDS_CLOSED) {
+            closed++;
+            note_lag(run, s);
+        }
     }
     for (size_t i = 0; i < run->payment_count; i++)
         refunds += run->payments[i].by && run->payments[i].outcome != PAYMENT_APPLIED;

@@ -15,7 +15,7 @@ struct subject {
     struct order order; /* reserved_at is not read */
     int64_t id;
     enum order_standing standing;  /* as the wishes so far left it */
-    bool due;                      /* its time-out is over */
+    int64_t overdue_us;            /* for how long its time-out had been over when it was read; negative: it is not */
     bool rearm;                    /* its timer came too early */
     const struct order_change *by; /* the wish that made it paid or closed; NULL: none did */
     enum reason reason;            /* why */
@@ -47,7 +47,8 @@ struct change_run {
     const struct order_change_options *options;
     struct order_change *changes;
     size_t count;
-    bool cap; /* stock did not take all units back: look before giving */
+    int64_t read_at; /* monotonic us */
+    bool cap;        /* stock did not take all units back: look before giving */
 
     struct arena *arena; /* of this attempt */
     struct strbuf sql;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "order_row.h"
+#include "orderd/clock.h"
 
 static struct slice text_of(const struct strbuf *sb)
 {
@@ -17,14 +18,13 @@ static bool take_subject(void *arg, const struct slice *c, unsigned count)
     struct change_run *run = arg;
     struct subject *s = &run->subjects[run->subject_count];
     struct order_row row;
-    int64_t due;
 
     if (run->subject_count == run->count || count != ORDER_ROW_COLUMN_COUNT + 2 || !order_row_read(c, count, &row) ||
-        !db_column_i64(c[ORDER_ROW_COLUMN_COUNT], &s->id) || !db_column_i64(c[ORDER_ROW_COLUMN_COUNT + 1], &due))
+        !db_column_i64(c[ORDER_ROW_COLUMN_COUNT], &s->id) ||
+        !db_column_i64(c[ORDER_ROW_COLUMN_COUNT + 1], &s->overdue_us))
         return false;
     s->order = row.order;
     s->standing = (enum order_standing)row.status;
-    s->due = due != 0;
     run->subject_count++;
     return true;
 }
@@ -37,7 +37,8 @@ static bool lock_orders(struct change_run *run, struct error *err)
 
     run->subjects = arena_zalloc(run->arena, run->count * sizeof *run->subjects);
     strbuf_reset(sql);
-    strbuf_add_str(sql, "SELECT " ORDER_ROW_COLUMNS ",id,COALESCE(expires_at<=NOW(6),0) FROM orders FORCE "
+    strbuf_add_str(sql, "SELECT " ORDER_ROW_COLUMNS
+                        ",id,COALESCE(TIMESTAMPDIFF(MICROSECOND,expires_at,NOW(6)),-1) FROM orders FORCE "
                         "INDEX(uk_order_no) WHERE order_no IN(");
     for (size_t i = 0; i < run->count; i++) {
         strbuf_add_str(sql, i ? ",'" : "'"); /* a valid number needs no escaping */
@@ -129,6 +130,7 @@ static bool read_payments(struct change_run *run, struct error *err)
 
 bool change_read(struct change_run *run, struct error *err)
 {
+    run->read_at = clock_mono_us();
     return db_run(run->db, slice_of("BEGIN"), err) && lock_orders(run, err) && read_payments(run, err);
 }
 

@@ -75,7 +75,7 @@ static void note_created(struct lane *lane, struct item **set, size_t count)
 
         if (age_ms < 0)
             metric_add(lane->metrics, METRIC_CLOCK_SKEW, 1);
-        metric_observe(lane->metrics, age_ms * 1000);
+        metric_observe(lane->metrics, METRIC_SPAN_CREATE, age_ms * 1000);
         item_decide(lane, set[i], REASON_CREATED, "");
     }
 }

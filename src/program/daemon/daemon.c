@@ -122,6 +122,11 @@ static bool walk_stopped(const struct daemon *d)
     return walk_state(d->walk) == LANE_STOPPED;
 }
 
+static bool sweep_stopped(const struct daemon *d)
+{
+    return sweep_state(d->sweep) == LANE_STOPPED;
+}
+
 static bool calendar_ended(const struct daemon *d)
 {
     return calendar_stopped(d->calendar);
@@ -140,7 +145,9 @@ static void drain(struct daemon *d)
     lanes_join(d);
     wait_stopped(d, walk_stopped, deadline);
     walk_join(&d->walk);
-    /* Only now: the lanes' and the walk's last decisions are still handed over. */
+    wait_stopped(d, sweep_stopped, deadline);
+    sweep_join(&d->sweep);
+    /* Only now: the lanes', the walk's and the sweep's last decisions are still handed over. */
     relay_ask_stop(d->shared.relay);
     wait_stopped(d, relay_stopped, deadline);
     relay_stop(&d->shared.relay);
@@ -158,6 +165,7 @@ static void log_totals(void)
               LOG_INT("duplicate", sum.counters[METRIC_ORDERS_DUPLICATE]),
               LOG_INT("retried", sum.counters[METRIC_ORDERS_RETRIED]),
               LOG_INT("rejected", sum.counters[METRIC_ORDERS_REJECTED]),
+              LOG_INT("paid", sum.counters[METRIC_ORDERS_PAID]), LOG_INT("closed", sum.counters[METRIC_ORDERS_CLOSED]),
               LOG_INT("dead_lettered", sum.counters[METRIC_ORDERS_DEAD_LETTERED]),
               LOG_INT("relay_sent", sum.counters[METRIC_RELAY_SENT]),
               LOG_INT("returned", sum.counters[METRIC_RETURNED_TO_BROKER]));
@@ -172,6 +180,7 @@ static void serve(struct daemon *d, const struct conf *conf)
     d->calendar = calendar_start(&d->shared);
     lanes_start(d, conf);
     d->walk = walk_start(&d->shared);
+    d->sweep = sweep_start(&d->shared);
     run_until_stop(d);
     drain(d);
     atomic_store_explicit(&guard.stop, true, memory_order_release);

@@ -9,6 +9,7 @@
 #include "orderd/daemon.h"
 #include "orderd/lane.h"
 #include "orderd/metric.h"
+#include "orderd/sweep.h"
 #include "orderd/walk.h"
 
 #define DAEMON_CONFS_MAX 1024
@@ -18,6 +19,7 @@ struct daemon {
     struct lane **lanes; /* of all kinds, in the order of their table; empty before the start and after the stop */
     unsigned lane_count;
     struct walk *walk;
+    struct sweep *sweep;
     struct calendar *calendar;
     struct conf
         *confs[DAEMON_CONFS_MAX]; /* every snapshot of this run: lanes may still read an old one; freed at the end */

@@ -8,11 +8,13 @@
 #include "orderd/check.h"
 #include "orderd/create_lane.h"
 #include "orderd/payment_lane.h"
+#include "orderd/release_lane.h"
 
 static const struct lane_kind *const kinds[] = {
     &create_lane,
     &payment_lane,
     &cancel_lane,
+    &release_lane,
 };
 
 #define KINDS (sizeof kinds / sizeof *kinds)

@@ -20,6 +20,7 @@ static bool alive(const struct daemon *d, int64_t now)
     int64_t limit = beat_limit_ms(atomic_load_explicit(&d->shared.conf, memory_order_acquire));
 
     return lanes_alive(d, now, limit) && (!d->walk || now - walk_beat(d->walk) < limit) &&
+           (!d->sweep || now - sweep_beat(d->sweep) < limit) &&
            (relay_state(d->shared.relay) == LANE_STOPPED || now - relay_beat(d->shared.relay) < limit) &&
            (calendar_stopped(d->calendar) || now - calendar_beat(d->calendar) < limit);
 }
@@ -35,19 +36,23 @@ static uint64_t delta(const struct metric_sum *now, const struct daemon *d, enum
 static void log_rate(const struct daemon *d, const struct metric_sum *now, int64_t elapsed_ms)
 {
     if (delta(now, d, METRIC_MESSAGES_RECEIVED) == 0 && delta(now, d, METRIC_RETURNED_TO_BROKER) == 0 &&
-        delta(now, d, METRIC_RELAY_SENT) == 0 && relay_oldest_ms(d->shared.relay) < OVERDUE_MS)
+        delta(now, d, METRIC_RELAY_SENT) == 0 && delta(now, d, METRIC_ORDERS_CLOSED) == 0 &&
+        relay_oldest_ms(d->shared.relay) < OVERDUE_MS)
         return;
-    log_event(LOG_EVENT_RATE, LOG_INT("received", delta(now, d, METRIC_MESSAGES_RECEIVED)),
-              LOG_INT("created", delta(now, d, METRIC_ORDERS_CREATED)),
-              LOG_INT("duplicate", delta(now, d, METRIC_ORDERS_DUPLICATE)),
-              LOG_INT("retried", delta(now, d, METRIC_ORDERS_RETRIED)),
-              LOG_INT("rejected", delta(now, d, METRIC_ORDERS_REJECTED)),
-              LOG_INT("dead_lettered", delta(now, d, METRIC_ORDERS_DEAD_LETTERED)),
-              LOG_INT("relay_sent", delta(now, d, METRIC_RELAY_SENT)),
-              LOG_INT("relay_oldest_ms", relay_oldest_ms(d->shared.relay)),
-              LOG_INT("batches", delta(now, d, METRIC_BATCHES)), LOG_INT("p50_us", metric_quantile(&d->last, now, 0.5)),
-              LOG_INT("p99_us", metric_quantile(&d->last, now, 0.99)),
-              LOG_INT("returned", delta(now, d, METRIC_RETURNED_TO_BROKER)), LOG_INT("elapsed_ms", elapsed_ms));
+    log_event(
+        LOG_EVENT_RATE, LOG_INT("received", delta(now, d, METRIC_MESSAGES_RECEIVED)),
+        LOG_INT("created", delta(now, d, METRIC_ORDERS_CREATED)),
+        LOG_INT("duplicate", delta(now, d, METRIC_ORDERS_DUPLICATE)),
+        LOG_INT("retried", delta(now, d, METRIC_ORDERS_RETRIED)),
+        LOG_INT("rejected", delta(now, d, METRIC_ORDERS_REJECTED)), LOG_INT("paid", delta(now, d, METRIC_ORDERS_PAID)),
+        LOG_INT("closed", delta(now, d, METRIC_ORDERS_CLOSED)), LOG_INT("swept", delta(now, d, METRIC_ORDERS_SWEPT)),
+        LOG_INT("release_lag_p99_ms", metric_quantile(&d->last, now, METRIC_SPAN_RELEASE, 0.99) / 1000),
+        LOG_INT("dead_lettered", delta(now, d, METRIC_ORDERS_DEAD_LETTERED)),
+        LOG_INT("relay_sent", delta(now, d, METRIC_RELAY_SENT)),
+        LOG_INT("relay_oldest_ms", relay_oldest_ms(d->shared.relay)), LOG_INT("batches", delta(now, d, METRIC_BATCHES)),
+        LOG_INT("p50_us", metric_quantile(&d->last, now, METRIC_SPAN_CREATE, 0.5)),
+        LOG_INT("p99_us", metric_quantile(&d->last, now, METRIC_SPAN_CREATE, 0.99)),
+        LOG_INT("returned", delta(now, d, METRIC_RETURNED_TO_BROKER)), LOG_INT("elapsed_ms", elapsed_ms));
 }
 
 /* READY=1 once, when all lanes consume for the first time; after that, readiness is a line in the log and the status.

@@ -63,9 +63,9 @@ static void add(_Atomic uint64_t *counter)
     atomic_store_explicit(counter, atomic_load_explicit(counter, memory_order_relaxed) + 1, memory_order_relaxed);
 }
 
-void metric_observe(struct metric_block *block, int64_t microseconds)
+void metric_observe(struct metric_block *block, enum metric_span span, int64_t microseconds)
 {
-    add(&block->critical_time[bucket_of(microseconds)]);
+    add(&block->spans[span][bucket_of(microseconds)]);
 }
 
 static void add_all(uint64_t *sums, const _Atomic uint64_t *counters, size_t count)
@@ -80,27 +80,47 @@ void metric_read(struct metric_sum *sum)
     CHECK_ZERO(pthread_mutex_lock(&registry.lock));
     for (const struct metric_block *b = registry.first; b; b = b->next) {
         add_all(sum->counters, b->counters, METRIC_COUNT);
-        add_all(sum->critical_time, b->critical_time, METRIC_BUCKETS);
+        for (int span = 0; span < METRIC_SPAN_COUNT; span++)
+            add_all(sum->spans[span], b->spans[span], METRIC_BUCKETS);
     }
     CHECK_ZERO(pthread_mutex_unlock(&registry.lock));
 }
 
-int64_t metric_quantile(const struct metric_sum *before, const struct metric_sum *now, double q)
+int64_t metric_quantile(const struct metric_sum *before, const struct metric_sum *now, enum metric_span span, double q)
 {
+    const uint64_t *was = before->spans[span], *is = now->spans[span];
     uint64_t total = 0, seen = 0, rank;
 
     CHECK(q > 0 && q <= 1);
     for (size_t i = 0; i < METRIC_BUCKETS; i++)
-        total += now->critical_time[i] - before->critical_time[i];
+        total += is[i] - was[i];
     if (total == 0)
         return 0;
     rank = (uint64_t)ceil(q * (double)total);
     for (size_t i = 0; i < METRIC_BUCKETS; i++) {
-        seen += now->critical_time[i] - before->critical_time[i];
+        seen += is[i] - was[i];
         if (seen >= rank)
             return bucket_top(i);
     }
     return bucket_top(METRIC_BUCKETS - 1);
+}
+
+static const struct {
+    const char *name, *help;
+} spans[] = {
+#define X(span, name, help) {name, help},
+#include "orderd/tbl/metric_span.h"
+#undef X
+};
+
+const char *metric_span_name(enum metric_span span)
+{
+    return spans[span].name;
+}
+
+const char *metric_span_help(enum metric_span span)
+{
+    return spans[span].help;
 }
 
 const char *metric_name(enum metric metric)

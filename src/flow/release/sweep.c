@@ -1,0 +1,206 @@
+#include "orderd/sweep.h"
+
+#include <poll.h>
+#include <stdlib.h>
+
+#include "orderd/check.h"
+#include "orderd/clock.h"
+#include "orderd/db.h"
+#include "orderd/log.h"
+#include "orderd/metric.h"
+#include "orderd/order_change.h"
+#include "orderd/relay.h"
+#include "orderd/thread.h"
+
+#define LOCK_NAME "CONCAT('orderd.sweep.',LEFT(DATABASE(),40))"
+/* The beat that the watchdog sees. */
+#define IDLE_MS 1000
+
+struct sweep {
+    struct thread thread;
+    struct lane_shared *shared;
+    _Atomic(enum lane_state) state;
+    _Atomic int64_t beat;
+
+    /* Owned by the thread. */
+    const struct conf *conf;
+    struct metric_block *metrics;
+    struct db *db;
+    struct order_change wishes[ORDER_CHANGE_MAX];
+};
+
+static bool stopping(const struct sweep *sweep)
+{
+    return atomic_load_explicit(&sweep->shared->stop, memory_order_acquire);
+}
+
+static void set_state(struct sweep *sweep, enum lane_state state)
+{
+    atomic_store_explicit(&sweep->state, state, memory_order_release);
+}
+
+static void beats(void *arg)
+{
+    struct sweep *sweep = arg;
+
+    atomic_store_explicit(&sweep->beat, clock_mono_ms(), memory_order_relaxed);
+}
+
+/* ---- closing ---- */
+
+static bool close_some(struct sweep *sweep, struct order_change *wishes, size_t count, struct error *err)
+{
+    struct relay *relay = sweep->shared->relay;
+    struct order_change_options options = {
+        .owner = relay ? relay_owner(relay) : "",
+        .lease_ms = relay ? sweep->conf->relay_lease : 0,
+        .events = sweep->conf->events_enabled,
+        .metrics = sweep->metrics,
+        .keep_alive = beats,
+        .arg = sweep,
+    };
+    struct local_messages committed;
+    bool ok;
+
+    beats(sweep);
+    local_messages_init(&committed);
+    ok = order_change_run(sweep->db, wishes, count, &options, &committed, err);
+    if (ok && relay)
+        relay_offer(relay, &committed);
+    local_messages_free(&committed);
+    return ok;
+}
+
+/* One that the database refuses, alone, must not keep the others: it is left and looked at again the next time. */
+static bool close_each(struct sweep *sweep, struct order_change *wishes, size_t count, struct error *err)
+{
+    enum error_class class_;
+
+    if (close_some(sweep, wishes, count, err))
+        return true;
+    class_ = error_class_of(err);
+    if (class_ == ERROR_CLASS_OUTAGE || class_ == ERROR_CLASS_TRANSIENT || class_ == ERROR_CLASS_SETUP ||
+        !db_usable(sweep->db))
+        return false;
+    if (count == 1) {
+        log_event(LOG_EVENT_SWEEP_FAILED, LOG_STR("order_no", wishes[0].order_no), LOG_ERR(err));
+        error_clear(err);
+        return true;
+    }
+    error_clear(err);
+    return close_each(sweep, wishes, count / 2, err) && close_each(sweep, wishes + count / 2, count - count / 2, err);
+}
+
+static size_t count_closed(const struct order_change *wishes, size_t count)
+{
+    size_t closed = 0;
+
+    for (size_t i = 0; i < count; i++)
+        closed += wishes[i].verdict == REASON_UNPAID;
+    return closed;
+}
+
+/* Batch after batch until none is full, or none of it could be closed. */
+static bool close_all(struct sweep *sweep, struct error *err)
+{
+    size_t max = (size_t)sweep->conf->release_batch_max, found = 0, closed, all = 0;
+    bool ok;
+
+    do {
+        ok = order_change_due(sweep->db, sweep->conf->release_sweep_grace, max, sweep->wishes, &found, err) &&
+             (found == 0 || close_each(sweep, sweep->wishes, found, err));
+        closed = count_closed(sweep->wishes, found);
+        metric_add(sweep->metrics, METRIC_ORDERS_SWEPT, closed);
+        all += closed;
+    } while (ok && found == max && closed > 0 && !stopping(sweep));
+    if (all > 0)
+        log_event(LOG_EVENT_ORDERS_SWEPT, LOG_INT("orders", all), LOG_STR("first", sweep->wishes[0].order_no));
+    return ok;
+}
+
+/* ---- the thread ---- */
+
+static bool sweep_if_elected(struct sweep *sweep, struct error *err)
+{
+    int64_t elected, ignored;
+
+    if (!db_query_i64(sweep->db, slice_of("SELECT GET_LOCK(" LOCK_NAME ",0)"), 0, &elected, err))
+        return false;
+    if (elected != 1)
+        return true;
+    return close_all(sweep, err) &&
+           db_query_i64(sweep->db, slice_of("SELECT RELEASE_LOCK(" LOCK_NAME ")"), 0, &ignored, err);
+}
+
+/* Closing the connection also gives the lock up. */
+static void turn(struct sweep *sweep)
+{
+    struct error err = {0};
+
+    sweep->conf = atomic_load_explicit(&sweep->shared->conf, memory_order_acquire);
+    beats(sweep);
+    if (!sweep->db)
+        sweep->db = db_open(sweep->conf, &err);
+    if (sweep->db && sweep_if_elected(sweep, &err)) {
+        set_state(sweep, LANE_CONSUMING);
+        return;
+    }
+    set_state(sweep, LANE_CONNECTING);
+    log_event(LOG_EVENT_SWEEP_FAILED, LOG_ERR(&err));
+    db_close(&sweep->db);
+}
+
+static void rest(struct sweep *sweep)
+{
+    struct pollfd stop = {.fd = sweep->shared->stop_fd, .events = POLLIN};
+    int64_t until = clock_mono_ms() + sweep->conf->release_sweep_interval;
+
+    for (int64_t left; (left = until - clock_mono_ms()) > 0 && !stopping(sweep);) {
+        beats(sweep);
+        (void)poll(&stop, 1, (int)(left < IDLE_MS ? left : IDLE_MS));
+    }
+}
+
+static void run(void *data)
+{
+    struct sweep *sweep = data;
+
+    sweep->metrics = metric_register();
+    while (!stopping(sweep)) {
+        turn(sweep);
+        rest(sweep);
+    }
+    db_close(&sweep->db);
+    set_state(sweep, LANE_STOPPED);
+}
+
+struct sweep *sweep_start(struct lane_shared *shared)
+{
+    struct sweep *sweep = check_calloc(1, sizeof *sweep);
+
+    sweep->shared = shared;
+    atomic_init(&sweep->state, LANE_CONNECTING);
+    atomic_init(&sweep->beat, clock_mono_ms());
+    sweep->thread = (struct thread){.name = "sweep", .run = run, .data = sweep};
+    thread_start(&sweep->thread);
+    return sweep;
+}
+
+enum lane_state sweep_state(const struct sweep *sweep)
+{
+    return atomic_load_explicit(&sweep->state, memory_order_acquire);
+}
+
+int64_t sweep_beat(const struct sweep *sweep)
+{
+    return atomic_load_explicit(&sweep->beat, memory_order_relaxed);
+}
+
+void sweep_join(struct sweep **sweep)
+{
+    struct sweep *s = *sweep;
+
+    thread_join(&s->thread);
+    free(s);
+    *sweep = NULL;
+}
