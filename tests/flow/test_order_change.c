@@ -656,6 +656,36 @@ START_TEST(killed_around_the_commit)
 }
 END_TEST
 
+/* ---- whether it could run at all ---- */
+
+START_TEST(probed)
+{
+    static const struct {
+        const char *hurt, *mend;
+    } ways[] = {
+        {"RENAME TABLE payment TO gone", "RENAME TABLE gone TO payment"},
+        {"RENAME TABLE orders TO gone", "RENAME TABLE gone TO orders"},
+        {"RENAME TABLE local_message TO gone", "RENAME TABLE gone TO local_message"},
+        {"RENAME TABLE activity_stock TO gone", "RENAME TABLE gone TO activity_stock"},
+        {"RENAME TABLE activity TO gone", "RENAME TABLE gone TO activity"},
+        {"ALTER TABLE orders CHANGE closed_at gone DATETIME(6) NULL",
+         "ALTER TABLE orders CHANGE gone closed_at DATETIME(6) NULL"},
+    };
+
+    make_order("A", "pending", true);
+    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+        ck_assert_ok(order_change_probe(testing_lane_db, &err), &err);
+        testing_sql("%s", ways[i].hurt);
+        ck_assert_msg(!order_change_probe(testing_lane_db, &err), "%s", ways[i].hurt);
+        ck_assert_int_eq(err.code, ERROR_DB_SETUP);
+        testing_sql("%s", ways[i].mend);
+    }
+    ck_assert(order_is("A", "pending"));
+    ck_assert_int_eq(testing_number("SELECT COUNT(*) FROM payment"), 0);
+    ck_assert_int_eq(messages("%"), 0);
+}
+END_TEST
+
 /* ---- others at the same rows ---- */
 
 /* Holds the row of an order locked for so long. */
@@ -797,6 +827,7 @@ int main(void)
     tcase_add_test(c, a_lost_answer_moves_nothing_twice);
     tcase_add_test(c, nothing_before_the_commit);
     tcase_add_test(c, killed_around_the_commit);
+    tcase_add_test(c, probed);
     tcase_add_test(c, a_locked_row_is_waited_for);
     tcase_add_test(c, one_reference_pays_one_order);
     suite_add_tcase(s, c);

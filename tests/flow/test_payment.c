@@ -32,6 +32,13 @@ static void setup(void)
     setup_sale(2, true);
 }
 
+/* Time between the tries in which something can happen. */
+static void setup_slow(void)
+{
+    testing_lane_delays = "50ms,100ms,3s";
+    setup();
+}
+
 static void start(unsigned payment, unsigned cancel)
 {
     testing_lane_start(0);
@@ -319,6 +326,23 @@ START_TEST(no_message_at_all)
 }
 END_TEST
 
+/* The payment overtakes its order, which is still on its way: it is tried again, and then there is something to pay. */
+START_TEST(a_payment_before_its_order)
+{
+    start(1, 1);
+    testing_money_pay("A", "r1", TESTING_MONEY_PRICE);
+    testing_money_cancel("B");
+    testing_wait(testing_metric(METRIC_ORDERS_RETRIED) >= 3, 5000, "both are tried again, one of them twice");
+    testing_money_order("A", 1, 3600000);
+    testing_money_order("B", 2, 3600000);
+    testing_wait(order_is("A", "paid", "") && order_is("B", "closed", "cancelled"), 10000, "both are done");
+    testing_money_balances();
+    stop();
+    ck_assert_int_eq(payment_count("r1", "applied"), 1);
+    ck_assert_int_eq(testing_dead_letters(0, ""), 0);
+}
+END_TEST
+
 /* One payment that the database will not take (somebody wrote a payment of this order by hand): the others of its batch
  * are not held up, and it goes where an operator sees it. */
 START_TEST(one_that_is_refused_stands_alone)
@@ -483,6 +507,12 @@ int main(void)
     tcase_add_test(c, one_that_is_refused_stands_alone);
     tcase_add_test(c, a_missing_table_waits);
     tcase_add_loop_test(c, crashes_change_nothing_twice, 0, (int)(sizeof crash_points / sizeof *crash_points));
+    suite_add_tcase(s, c);
+    c = tcase_create("retried");
+    tcase_set_timeout(c, 60);
+    tcase_add_checked_fixture(c, setup_slow, NULL);
+    tcase_add_unchecked_fixture(c, NULL, testing_money_clean);
+    tcase_add_test(c, a_payment_before_its_order);
     suite_add_tcase(s, c);
     c = tcase_create("rebuy");
     tcase_set_timeout(c, 60);
