@@ -13,6 +13,7 @@
 #include "orderd/relay.h"
 #include "orderd/schema.h"
 #include "orderd/strbuf.h"
+#include "orderd/sweep.h"
 #include "orderd/thread.h"
 #include "orderd/topology.h"
 
@@ -24,6 +25,8 @@ static char schema[64], queue[64];
 static struct lane_shared shared;
 static struct lane *lanes[16];
 static unsigned lane_count;
+static struct sweep *sweeps[4];
+static unsigned sweep_count;
 static struct broker *publisher;
 static struct thread guard;
 static atomic_bool guard_stop;
@@ -125,14 +128,13 @@ static void make_schema(int64_t stock)
 
 void testing_lane_topology(void)
 {
+    static const int64_t timeouts[] = {TESTING_PAY_SHORT, TESTING_PAY_TIMEOUT};
     struct error err = {0};
     struct broker *broker = broker_open(testing_lane_conf, "test topology", &err);
 
     ck_assert_ok(broker != NULL, &err);
     ck_assert_ok(topology_walk(broker, testing_lane_conf, true, ignore_finding, NULL, &err), &err);
-    ck_assert_ok(topology_walk_unpaid(broker, testing_lane_conf, &(int64_t){TESTING_PAY_TIMEOUT}, 1, true,
-                                      ignore_finding, NULL, &err),
-                 &err);
+    ck_assert_ok(topology_walk_unpaid(broker, testing_lane_conf, timeouts, 2, true, ignore_finding, NULL, &err), &err);
     broker_close(&broker, true);
 }
 
@@ -186,6 +188,12 @@ void testing_lane_add(const struct lane_kind *kind, unsigned count)
     }
 }
 
+void testing_lane_add_sweep(void)
+{
+    ck_assert_uint_lt(sweep_count, sizeof sweeps / sizeof *sweeps);
+    sweeps[sweep_count++] = sweep_start(&shared);
+}
+
 struct lane *testing_lane(unsigned index)
 {
     return lanes[index];
@@ -200,6 +208,11 @@ void testing_lane_stop(void)
     for (unsigned i = 0; i < lane_count; i++) {
         testing_wait(lane_state_of(lanes[i]) == LANE_STOPPED, 10000, "the lane ends");
         lane_join(&lanes[i]);
+    }
+    while (sweep_count > 0) {
+        sweep_count--;
+        testing_wait(sweep_state(sweeps[sweep_count]) == LANE_STOPPED, 10000, "the sweep ends");
+        sweep_join(&sweeps[sweep_count]);
     }
     relay_stop(&shared.relay);
     close(shared.stop_fd);

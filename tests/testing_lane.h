@@ -14,6 +14,7 @@
 /* Of the local messages: not what every new order leaves, its timer and its event. For testing_number. */
 #define TESTING_DECIDED     "topic NOT LIKE 'order.unpaid.%%' AND topic<>'event.order.created'"
 #define TESTING_PAY_TIMEOUT 900000 /* ms */
+#define TESTING_PAY_SHORT   1000
 
 /* Makes a schema with all tables and one running activity (TESTING_ACTIVITY, the given stock), a work queue, and a
  * configuration that names them; drains order.dead. `create` is libconfig text for the group create ("lanes = 1;"). One
@@ -33,6 +34,7 @@ extern struct db *testing_lane_db; /* a connection of the test's own */
 void testing_lane_start(unsigned count);
 /* Lanes of another kind beside them. */
 void testing_lane_add(const struct lane_kind *kind, unsigned count);
+void testing_lane_add_sweep(void); /* one more; ended with them */
 void testing_lane_stop(void);
 struct lane *testing_lane(unsigned index); /* in the order of their start */
 

@@ -1,5 +1,6 @@
 #include "testing_letters.h"
 
+#include <jansson.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -162,4 +163,43 @@ void testing_crash_at(const char *fault)
     }
     ck_assert_int_eq(waitpid(pid, &status, 0), pid);
     ck_assert_msg(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL, "%s was not passed", fault);
+}
+
+static void tell(const struct broker_delivery *d)
+{
+    json_t *root = json_loadb(d->body.ptr, d->body.len, 0, NULL), *entry;
+    const char *event = json_string_value(json_object_get(root, "event"));
+    struct strbuf sql = STRBUF_INIT;
+    struct error err = {0};
+    size_t n;
+
+    ck_assert_msg(event && json_array_size(json_object_get(root, "orders")) > 0, "%.*s", (int)d->body.len, d->body.ptr);
+    strbuf_add_str(&sql, "INSERT INTO told VALUES");
+    json_array_foreach(json_object_get(root, "orders"), n, entry)
+        strbuf_addf(&sql, "%s('%.*s','%s','%s')", n ? "," : "", (int)d->message_id.len, d->message_id.ptr, event,
+                    json_string_value(json_object_get(entry, "order_no")));
+    ck_assert_ok(db_run(testing_lane_db, (struct slice){sql.data, sql.len}, &err), &err);
+    strbuf_release(&sql);
+    json_decref(root);
+}
+
+static bool told_before(const struct testing_letters *letters, size_t i)
+{
+    for (size_t j = 0; j < i; j++) {
+        if (!slice_equal(letters->list[i].message_id, letters->list[j].message_id))
+            continue;
+        ck_assert(slice_equal(letters->list[i].body, letters->list[j].body));
+        return true;
+    }
+    return false;
+}
+
+void testing_letters_told(const struct testing_letters *letters)
+{
+    testing_sql("DROP TABLE IF EXISTS told; CREATE TABLE told(message_id VARCHAR(100),event VARCHAR(40),order_no "
+                "VARCHAR(40)) CHARACTER SET ascii COLLATE ascii_bin");
+    for (size_t i = 0; i < letters->count; i++) {
+        if (!told_before(letters, i))
+            tell(&letters->list[i]);
+    }
 }

@@ -30,6 +30,10 @@ void testing_spy_close(struct testing_spy *spy);
 void testing_letters_dead(struct testing_letters *to, size_t count, int quiet_ms);
 void testing_letters_free(struct testing_letters *letters);
 
+/* What events tell, each message id once, as the table told(message_id, event, order_no) of the test's schema, made
+ * anew. Fails where a message of one id says something else than another of that id. */
+void testing_letters_told(const struct testing_letters *letters);
+
 /* A header as text ("(absent)"), valid until the eighth call from here. */
 const char *testing_header(const struct broker_delivery *d, const char *name);
 /* A time header of ours in ms since 1970; fails where it is none. */

@@ -47,7 +47,7 @@ void testing_money_order(const char *order_no, int64_t user, int64_t due_ms)
 void testing_money_publish(const char *queue, const char *message_id, const char *fmt, ...)
 {
     static enum broker_outcome outcome;
-    char body[4000];
+    static char body[20000];
     struct error err = {0};
     struct broker_publication p = {
         .exchange = topology_name(TOPOLOGY_EXCHANGE_ORDER), .routing_key = queue, .message_id = slice_of(message_id)};
