@@ -14,6 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "orderd/activity.h"
+#include "orderd/conf.h"
 #include "orderd/db.h"
 #include "orderd/error.h"
 #include "orderd/kv.h"
@@ -76,6 +77,10 @@ struct balance_window {
 };
 
 #define BALANCE_RECOVER_MAX 3
+
+/* What the daemon's walk takes as normal (conf: walk, retry), and so do others, or they would name as lost what the walk
+ * is still giving time. Pure. */
+struct balance_window balance_window_of(const struct conf *conf);
 
 /* Pure. */
 enum finding_kind balance_classify(const struct balance_case *c, const struct balance_window *window);

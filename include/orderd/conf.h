@@ -76,6 +76,9 @@ struct conf_setting {
 typedef void (*conf_setting_fn)(void *arg, const struct conf_setting *setting);
 void conf_each(const struct conf *conf, conf_setting_fn on_setting, void *arg);
 
+/* All retry delays together, ms: how long a message that fails may still be tried again by itself. */
+int64_t conf_retry_total(const struct conf *conf);
+
 /* For SIGHUP: makes `fresh` what may be used now: RELOAD rows keep their new value, RESTART rows are set back to the
  * value of `current`, and so are RELOAD rows that would break a rule (tbl/conf_rule.h) together with one of those.
  * Appends the names of the rows that changed, comma separated: to `taken` those now in force, to `need_restart` those

@@ -85,6 +85,6 @@ X(reconcile, dry_run, "dry-run", FLAG, "", 0, 0, NULL, "with --repair: only show
 X(reconcile, max, "max", NUMBER, "N", 1, 1000000, "1000", "mend at most N findings of an activity")
 X(reconcile, limit, "limit", NUMBER, "N", 0, INT64_MAX, "20", "list at most N findings of each kind; 0: all")
 X(reconcile, in_flight, "in-flight", DURATION, "TIME", 1, 86400000, "",
-  "what is younger is on its way and no gap (default 2m, or longer than all retry delays together)")
+  "what is younger is on its way and no gap (default: walk.in_flight of the configuration)")
 X(reconcile, quick, "quick", FLAG, "", 0, 0, NULL, "leave out the closed and rejected orders and what Redis counts as sold")
 X(reconcile, pause, "pause", DURATION, "TIME", 0, 60000, "2ms", "wait between pages of 500 orders, so that the sale is not slowed")

@@ -38,15 +38,6 @@ static bool look_at_queues(struct rebuild *r)
     return true;
 }
 
-static int64_t all_delays(const struct conf *conf)
-{
-    int64_t sum = 0;
-
-    for (size_t i = 0; i < conf->retry_delays.count; i++)
-        sum += conf->retry_delays.ms[i];
-    return sum;
-}
-
 static bool look_at_local(struct rebuild *r)
 {
     char paused_at[32], sql[240];
@@ -69,7 +60,8 @@ bool rebuild_drain_look(struct rebuild *r)
     d->known = r->how->broker != NULL;
     if (!d->known)
         return true;
-    if (!look_at_queues(r) || !balance_frontier(r->how->db, d->waiting, all_delays(r->how->conf), &frontier, r->err))
+    if (!look_at_queues(r) ||
+        !balance_frontier(r->how->db, d->waiting, conf_retry_total(r->how->conf), &frontier, r->err))
         return false;
     d->passed = frontier > r->redis_now;
     return true;

@@ -1,6 +1,16 @@
 /* What the difference between Redis and MySQL about one order means. Pure. */
 #include "orderd/balance.h"
 
+struct balance_window balance_window_of(const struct conf *conf)
+{
+    int64_t tries = conf->walk_in_flight + conf_retry_total(conf); /* what a message sent again may take */
+
+    return (struct balance_window){
+        .in_flight_ms = conf->walk_in_flight,
+        .recover_ms = conf->walk_recover_backoff > tries ? conf->walk_recover_backoff : tries,
+    };
+}
+
 /* The back-off must outlast a message that waits in a queue, or three lost minutes would end in a refusal. */
 static int64_t recovery_wait(const struct balance_case *c, const struct balance_window *w)
 {

@@ -13,20 +13,6 @@
  * walk, one of millions less often. */
 #define DEEP_SHARE 4
 
-static int64_t retry_ms(const struct conf *conf)
-{
-    int64_t sum = 0;
-
-    for (size_t i = 0; i < conf->retry_delays.count; i++)
-        sum += conf->retry_delays.ms[i];
-    return sum;
-}
-
-static int64_t larger(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
-}
-
 static bool stop_between_pages(void *arg)
 {
     return walk_stopping(((struct visit *)arg)->walk);
@@ -49,12 +35,10 @@ static bool on_findings(void *arg, const struct balance_finding *findings, size_
 static bool scan(struct visit *v, struct error *err)
 {
     const struct conf *conf = v->walk->conf;
-    int64_t retries = retry_ms(conf);
     struct balance_options options = {
         .parts = BALANCE_LEDGER | (v->deep ? BALANCE_LIVE | BALANCE_SUMS : 0u),
-        .window = {.in_flight_ms = conf->walk_in_flight,
-                   .recover_ms = larger(conf->walk_recover_backoff, conf->walk_in_flight + retries)},
-        .worked_to = walk_frontier(&v->walk->view, conf->walk_in_flight, retries),
+        .window = balance_window_of(conf),
+        .worked_to = walk_frontier(&v->walk->view, conf->walk_in_flight, conf_retry_total(conf)),
         .page = (int)conf->walk_page,
         .pause_ms = conf->walk_pause,
         .stop = stop_between_pages,

@@ -12,7 +12,6 @@
 #include "orderd/fault.h"
 
 #define PAGE         500
-#define IN_FLIGHT_MS INT64_C(120000)
 #define LISTED_BYTES ((size_t)512 * 1024) /* of reconcile_run.listed */
 
 /* ---- what a scan finds ---- */
@@ -66,20 +65,11 @@ static void progress(void *arg, int64_t orders)
     print_progress(r->ctl, "activity %" PRId64 ": %" PRId64 " orders compared", r->run.activity_id, orders);
 }
 
-static int64_t all_delays(const struct conf *conf)
-{
-    int64_t sum = 0;
-
-    for (size_t i = 0; i < conf->retry_delays.count; i++)
-        sum += conf->retry_delays.ms[i];
-    return sum;
-}
-
 /* Asked anew for each scan: the queues move on. */
 static bool look_at_queues(struct reconcile *r, struct error *err)
 {
     reconcile_read_queues(r->ctl, &r->queues);
-    return balance_frontier(r->db, r->queues.read ? r->queues.waiting : 1, all_delays(r->ctl->conf),
+    return balance_frontier(r->db, r->queues.read ? r->queues.waiting : 1, conf_retry_total(r->ctl->conf),
                             &r->options.worked_to, err);
 }
 
@@ -298,14 +288,15 @@ static const char *who(char *out, size_t size)
     return out;
 }
 
-static int64_t in_flight(const struct ctl *ctl)
+/* --in-flight: shorter, to look closer, or longer, where the web tier is slow. */
+static struct balance_window window(const struct ctl *ctl)
 {
     const struct ctl_value *v = &ctl->values[CTL_OPTION_reconcile_in_flight];
-    int64_t delays = all_delays(ctl->conf) + 10000;
+    struct balance_window w = balance_window_of(ctl->conf);
 
     if (v->set)
-        return v->number;
-    return delays > IN_FLIGHT_MS ? delays : IN_FLIGHT_MS;
+        w.in_flight_ms = v->number;
+    return w;
 }
 
 static void prepare(struct reconcile *r)
@@ -315,15 +306,15 @@ static void prepare(struct reconcile *r)
 
     r->limit = limit ? (size_t)limit : SIZE_MAX;
     r->max = (size_t)v[CTL_OPTION_reconcile_max].number;
-    r->run.in_flight_ms = in_flight(r->ctl);
     r->options = (struct balance_options){
         .parts = v[CTL_OPTION_reconcile_quick].set ? BALANCE_ALL & ~(unsigned)BALANCE_DONE : BALANCE_ALL,
-        .window = {.in_flight_ms = r->run.in_flight_ms},
+        .window = window(r->ctl),
         .page = PAGE,
         .pause_ms = v[CTL_OPTION_reconcile_pause].number,
         .progress = progress,
         .arg = r,
     };
+    r->run.in_flight_ms = r->options.window.in_flight_ms;
 }
 
 static bool run(struct reconcile *r, struct error *err)

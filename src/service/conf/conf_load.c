@@ -168,3 +168,12 @@ struct conf *conf_load(const char *path, struct error *err)
         conf_destroy(&conf);
     return conf;
 }
+
+int64_t conf_retry_total(const struct conf *conf)
+{
+    int64_t sum = 0;
+
+    for (size_t i = 0; i < conf->retry_delays.count; i++)
+        sum += conf->retry_delays.ms[i];
+    return sum;
+}
