@@ -15,11 +15,18 @@ struct lane_wish {
     const char *why;              /* where the database refuses it alone (CONSTRAINT, ERROR_UNKNOWN): a sentence */
 };
 
-/* What a lane needs for it; part of lane->own. */
+/* What a lane needs for it: lane->own of such a kind, or a part of it. Zeroed at first. */
 struct lane_changing {
     unsigned probe;                             /* while a storm is on, another wish asks each time */
     struct order_change room[ORDER_CHANGE_MAX]; /* of one transaction; free for other use between calls */
+    struct lane_wish **list;                    /* see lane_changing_list */
+    size_t list_room;
 };
+
+/* Room for a list of count wishes, until the next call. Kept between batches, not in their arena: a call of work that
+ * is repeated in an outage would fill that. */
+struct lane_wish **lane_changing_list(struct lane_changing *changing, size_t count);
+void lane_changing_end(struct lane_changing *changing); /* frees what it holds, not itself */
 
 /* Gives every wish of the list its verdict: in this order, at_once (1 .. ORDER_CHANGE_MAX) in one transaction. Those
  * that have one are passed over, and gone from the list afterwards. What is committed is handed to the relay. false: a

@@ -1,7 +1,24 @@
 #include "orderd/lane_change.h"
 
+#include <stdlib.h>
+
+#include "orderd/check.h"
 #include "orderd/log.h"
 #include "orderd/relay.h"
+
+struct lane_wish **lane_changing_list(struct lane_changing *changing, size_t count)
+{
+    if (count > changing->list_room) {
+        changing->list = check_realloc(changing->list, count * sizeof *changing->list);
+        changing->list_room = count;
+    }
+    return changing->list;
+}
+
+void lane_changing_end(struct lane_changing *changing)
+{
+    free(changing->list);
+}
 
 static void keep_alive(void *arg)
 {

@@ -18,7 +18,7 @@ static void decode(struct lane *lane, struct lane_item *base)
 {
     struct request *r = (struct request *)base;
     char detail[256], why[ORDER_CANCEL_WHY_MAX + 1];
-    enum reason reason = order_cancel_decode(base->delivery.body, &r->change, why, detail, sizeof detail);
+    enum reason reason = order_cancel_decode(base->delivery.body, &r->wish.change, why, detail, sizeof detail);
 
     r->why = lane_detail(lane, "%s", why);
     if (reason != REASON_NONE)
@@ -29,7 +29,8 @@ const struct lane_kind cancel_lane = {
     .name = "cancel",
     .settings = settings,
     .item_size = sizeof(struct request),
-    .own_size = sizeof(struct request_own),
+    .own_size = sizeof(struct lane_changing),
+    .close = request_close,
     .decode = decode,
     .work = request_work,
     .report = request_report,

@@ -18,7 +18,7 @@ static void decode(struct lane *lane, struct lane_item *base)
 {
     struct request *r = (struct request *)base;
     char detail[256];
-    enum reason reason = order_paid_decode(base->delivery.body, &r->change, detail, sizeof detail);
+    enum reason reason = order_paid_decode(base->delivery.body, &r->wish.change, detail, sizeof detail);
 
     r->why = "";
     if (reason != REASON_NONE)
@@ -29,7 +29,8 @@ const struct lane_kind payment_lane = {
     .name = "payment",
     .settings = settings,
     .item_size = sizeof(struct request),
-    .own_size = sizeof(struct request_own),
+    .own_size = sizeof(struct lane_changing),
+    .close = request_close,
     .decode = decode,
     .work = request_work,
     .report = request_report,

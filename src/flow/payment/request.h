@@ -6,22 +6,18 @@
 #ifndef ORDERD_REQUEST_H
 #define ORDERD_REQUEST_H
 
+#include "orderd/lane_change.h"
 #include "orderd/lane_engine.h"
-#include "orderd/order_change.h"
 
 struct request {
     struct lane_item base;
-    struct order_change change; /* valid unless the bytes were refused */
-    const char *why;            /* of a cancellation, in the arena */
+    struct lane_wish wish; /* its change is valid unless the bytes were refused */
+    const char *why;       /* of a cancellation, in the arena */
 };
 
-/* lane_kind.own of both. */
-struct request_own {
-    unsigned probe; /* in a storm: which message asks next whether it is over */
-};
-
-/* lane_kind.work and lane_kind.report of both. */
+/* Of both kinds, whose lane->own is a struct lane_changing. */
 bool request_work(struct lane *lane, struct error *err);
+void request_close(struct lane *lane);
 void request_report(struct lane *lane, const struct lane_item *base);
 
 #endif

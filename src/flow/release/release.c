@@ -2,9 +2,6 @@
  * of other timers, and the timer is done when each of them is. */
 #include "orderd/release_lane.h"
 
-#include <stdlib.h>
-
-#include "orderd/check.h"
 #include "orderd/dead_letter.h"
 #include "orderd/lane_change.h"
 #include "orderd/log.h"
@@ -15,12 +12,6 @@ struct timer {
     struct lane_item base;
     struct lane_wish *wishes; /* in the batch's arena */
     size_t count;             /* 0: the bytes were refused */
-};
-
-struct release {
-    struct lane_changing changing;
-    struct lane_wish **set; /* of all timers in hand */
-    size_t room;
 };
 
 /* Half of what the broker hands out, so that the next ones are here when these are done. */
@@ -38,9 +29,9 @@ static void settings(const struct conf *conf, struct lane_settings *out)
 static void decode(struct lane *lane, struct lane_item *base)
 {
     struct timer *timer = (struct timer *)base;
-    struct release *own = lane->own;
+    struct lane_changing *changing = lane->own;
+    struct order_change *decoded = changing->room;
     char detail[256];
-    struct order_change *decoded = own->changing.room;
     enum reason reason = order_unpaid_decode(base->delivery.body, decoded, &timer->count, detail, sizeof detail);
 
     if (reason != REASON_NONE) {
@@ -141,23 +132,18 @@ static size_t count_open(const struct lane *lane)
     return count;
 }
 
-/* Items move between calls, so the wishes learn anew where theirs is. Not in the arena: a call that is repeated in an
- * outage would fill it. */
-static size_t gather(struct lane *lane)
+/* Items move between calls, so the wishes learn anew where theirs is. */
+static size_t gather(struct lane *lane, struct lane_wish ***list)
 {
-    struct release *own = lane->own;
-    size_t count = count_open(lane), n = 0;
+    size_t n = 0;
 
-    if (count > own->room) {
-        own->set = check_realloc(own->set, count * sizeof *own->set);
-        own->room = count;
-    }
+    *list = lane_changing_list(lane->own, count_open(lane));
     for (size_t i = 0; i < lane->batch.count; i++) {
         struct timer *timer = (struct timer *)lane_item(lane, i);
 
         for (size_t k = 0; k < timer->count && timer->base.reason == REASON_NONE; k++) {
             timer->wishes[k].item = &timer->base;
-            own->set[n++] = &timer->wishes[k];
+            (*list)[n++] = &timer->wishes[k];
         }
     }
     return n;
@@ -165,9 +151,9 @@ static size_t gather(struct lane *lane)
 
 static bool work(struct lane *lane, struct error *err)
 {
-    struct release *own = lane->own;
-    size_t count = gather(lane);
-    bool ok = lane_change(lane, &own->changing, own->set, count, (size_t)lane->conf->release_batch_max, err);
+    struct lane_wish **list;
+    size_t count = gather(lane, &list);
+    bool ok = lane_change(lane, lane->own, list, count, (size_t)lane->conf->release_batch_max, err);
 
     for (size_t i = 0; i < lane->batch.count; i++) {
         struct timer *timer = (struct timer *)lane_item(lane, i);
@@ -180,16 +166,14 @@ static bool work(struct lane *lane, struct error *err)
 
 static void close_lane(struct lane *lane)
 {
-    struct release *own = lane->own;
-
-    free(own->set);
+    lane_changing_end(lane->own);
 }
 
 const struct lane_kind release_lane = {
     .name = "release",
     .settings = settings,
     .item_size = sizeof(struct timer),
-    .own_size = sizeof(struct release),
+    .own_size = sizeof(struct lane_changing),
     .close = close_lane,
     .decode = decode,
     .work = work,
