@@ -25,11 +25,13 @@ struct relay;
  * drained first. */
 struct relay *relay_start(struct lane_shared *shared);
 
-/* The token under which messages must be born leased to be handed over; constant text for the life of the relay. */
+/* Under whom and for how long (ms) messages must be born leased to be handed over; the text is constant for the life of
+ * the relay. Where relay is NULL: "" and 0, so that they are due at once, for whoever polls. */
 const char *relay_owner(const struct relay *relay);
+int64_t relay_lease_ms(const struct relay *relay, const struct conf *conf);
 
 /* Hands committed messages over, to be sent at once; empties the list. Any thread; never blocks on a server. Where too
- * many wait already they are dropped here, and sent when their lease has ended. */
+ * many wait already, or relay is NULL, they are dropped here, and sent when their lease has ended. */
 void relay_offer(struct relay *relay, struct local_messages *list);
 
 enum lane_state relay_state(const struct relay *relay);

@@ -74,8 +74,7 @@ static void done(struct lane *lane, struct item *item, const struct decision *d,
                   LOG_INT("activity_id", item->order.activity_id), LOG_INT("quantity", item->order.quantity),
                   LOG_INT("returned", d->returned), LOG_INT("forfeited", d->forfeited));
     }
-    if (lane->shared->relay)
-        relay_offer(lane->shared->relay, list);
+    relay_offer(lane->shared->relay, list);
 }
 
 static bool decide_once(struct lane *lane, struct item *item, const struct decision *d, struct error *why)
@@ -93,8 +92,8 @@ static bool decide_once(struct lane *lane, struct item *item, const struct decis
     bool ok;
 
     local_messages_init(&committed);
-    ok = order_rejection_run(lane->db, &rejection, relay ? relay_owner(relay) : "", relay ? lane->conf->relay_lease : 0,
-                             &committed, why);
+    ok = order_rejection_run(lane->db, &rejection, relay_owner(relay), relay_lease_ms(relay, lane->conf), &committed,
+                             why);
     if (ok)
         done(lane, item, d, &committed);
     local_messages_free(&committed);

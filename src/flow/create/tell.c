@@ -16,7 +16,7 @@
 
 static const char *owner(const struct lane *lane)
 {
-    return lane->shared->relay ? relay_owner(lane->shared->relay) : "";
+    return relay_owner(lane->shared->relay);
 }
 
 static int by_timeout(const void *a, const void *b)
@@ -84,5 +84,5 @@ void tell_created(struct lane *lane, struct item **set, size_t count, struct loc
     if (lane->conf->events_enabled)
         add_events(lane, set, count, told);
     strbuf_add_char(sql, ';');
-    local_message_add_insert(lane->db, sql, told, lane->shared->relay ? lane->conf->relay_lease : 0);
+    local_message_add_insert(lane->db, sql, told, relay_lease_ms(lane->shared->relay, lane->conf));
 }

@@ -50,8 +50,8 @@ static bool run_all(struct lane *lane, struct lane_changing *changing, struct la
     struct order_change *changes = changing->room;
     struct relay *relay = lane->shared->relay;
     struct order_change_options options = {
-        .owner = relay ? relay_owner(relay) : "",
-        .lease_ms = relay ? lane->conf->relay_lease : 0,
+        .owner = relay_owner(relay),
+        .lease_ms = relay_lease_ms(relay, lane->conf),
         .events = lane->conf->events_enabled,
         .metrics = lane->metrics,
         .keep_alive = keep_alive,
@@ -68,7 +68,7 @@ static bool run_all(struct lane *lane, struct lane_changing *changing, struct la
         set[i]->change.verdict = changes[i].verdict;
         lane_storm_fine(lane, wrote(changes[i].verdict));
     }
-    if (ok && relay)
+    if (ok)
         relay_offer(relay, &committed);
     local_messages_free(&committed);
     return ok;

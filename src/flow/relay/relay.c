@@ -322,7 +322,12 @@ struct relay *relay_start(struct lane_shared *shared)
 
 const char *relay_owner(const struct relay *relay)
 {
-    return relay->owner;
+    return relay ? relay->owner : "";
+}
+
+int64_t relay_lease_ms(const struct relay *relay, const struct conf *conf)
+{
+    return relay ? conf->relay_lease : 0;
 }
 
 static void wake(int fd)
@@ -336,6 +341,10 @@ void relay_offer(struct relay *relay, struct local_messages *list)
 {
     struct local_message *m;
 
+    if (!relay) {
+        local_messages_free(list);
+        return;
+    }
     CHECK_ZERO(pthread_mutex_lock(&relay->lock));
     while ((m = list->first) && relay->handed.count < HANDED_MAX &&
            relay->handed_bytes + bytes_of(m) <= HANDED_BYTES_MAX) {

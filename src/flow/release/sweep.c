@@ -52,8 +52,8 @@ static bool close_some(struct sweep *sweep, struct order_change *wishes, size_t 
 {
     struct relay *relay = sweep->shared->relay;
     struct order_change_options options = {
-        .owner = relay ? relay_owner(relay) : "",
-        .lease_ms = relay ? sweep->conf->relay_lease : 0,
+        .owner = relay_owner(relay),
+        .lease_ms = relay_lease_ms(relay, sweep->conf),
         .events = sweep->conf->events_enabled,
         .metrics = sweep->metrics,
         .keep_alive = beats,
@@ -65,7 +65,7 @@ static bool close_some(struct sweep *sweep, struct order_change *wishes, size_t 
     beats(sweep);
     local_messages_init(&committed);
     ok = order_change_run(sweep->db, wishes, count, &options, &committed, err);
-    if (ok && relay)
+    if (ok)
         relay_offer(relay, &committed);
     local_messages_free(&committed);
     return ok;

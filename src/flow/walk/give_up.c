@@ -31,11 +31,11 @@ static bool decide(struct walk *walk, const struct order_rejection *rejection, s
     bool ok;
 
     local_messages_init(&committed);
-    ok = order_rejection_run(walk->db, rejection, relay ? relay_owner(relay) : "", relay ? walk->conf->relay_lease : 0,
-                             &committed, err);
+    ok = order_rejection_run(walk->db, rejection, relay_owner(relay), relay_lease_ms(relay, walk->conf), &committed,
+                             err);
     if (ok)
         FAULT(WALK_AFTER_GIVING_UP);
-    if (ok && relay)
+    if (ok)
         relay_offer(relay, &committed);
     local_messages_free(&committed);
     return ok;
