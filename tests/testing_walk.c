@@ -64,7 +64,7 @@ void testing_sale_preheat(int64_t activity, int shard_count, int64_t total, int6
                                   .cap = total / shard_count,
                                   .epoch = testing_sale.epoch,
                                   .limit = 5,
-                                  .starts_at = clock_wall_ms() - 1000,
+                                  .starts_at = testing_sale.starts_at,
                                   .ends_at = ends_at,
                                   .expire_at = expire_at};
         struct stock_preheated answer;
@@ -77,7 +77,7 @@ void testing_sale_preheat(int64_t activity, int shard_count, int64_t total, int6
 
 void testing_sale_open(int64_t total, int shard_count, int limit)
 {
-    char ends_at[32];
+    char starts_at[32], ends_at[32];
 
     testing_relay_clean();
     testing_lane_delays = "20ms,30ms,50ms";
@@ -85,17 +85,19 @@ void testing_sale_open(int64_t total, int shard_count, int limit)
     make_conf();
     testing_sale = (struct testing_sale){.id = (int64_t)(backoff_seed() % 1000000000) + 2000,
                                          .total = total,
+                                         .starts_at = clock_wall_ms() - 1000,
                                          .ends_at = clock_wall_ms() + 600000,
                                          .shards = shard_count,
                                          .epoch = 1,
                                          .kv = testing_redis_shared()};
+    clock_format_sql(starts_at, sizeof starts_at, testing_sale.starts_at);
     clock_format_sql(ends_at, sizeof ends_at, testing_sale.ends_at);
     testing_sql("INSERT INTO activity(id,title,sku_id,unit_price,currency,total_stock,per_user_limit,pay_timeout_ms,"
                 "state,starts_at,ends_at,epoch,shards,preheated_at) VALUES(%" PRId64 ",'walk',%d,%d,'CNY',%" PRId64
-                ",%d,900000,'running',NOW(3)-INTERVAL 1 SECOND,'%s',1,%d,NOW(6));"
+                ",%d,900000,'running','%s','%s',1,%d,NOW(6));"
                 "INSERT INTO activity_stock(activity_id,total,available) VALUES(%" PRId64 ",%" PRId64 ",%" PRId64 ")",
-                testing_sale.id, TESTING_SKU, TESTING_PRICE, total, limit, ends_at, shard_count, testing_sale.id, total,
-                total);
+                testing_sale.id, TESTING_SKU, TESTING_PRICE, total, limit, starts_at, ends_at, shard_count,
+                testing_sale.id, total, total);
     testing_sale_preheat(testing_sale.id, shard_count, total, testing_sale.ends_at,
                          testing_sale.ends_at + 900000 + 7200000);
 }
@@ -405,9 +407,10 @@ void testing_sale_conserved(void)
 
 void testing_wait_effects(void)
 {
-    testing_wait(testing_number(
-                     "SELECT COUNT(*) FROM local_message WHERE state<>'sent' AND topic NOT LIKE 'order.unpaid.%%'") == 0,
-                 10000, "all local messages but timers are done with");
+    testing_wait(
+        testing_number("SELECT COUNT(*) FROM local_message WHERE state<>'sent' AND topic NOT LIKE 'order.unpaid.%%'") ==
+            0,
+        10000, "all local messages but timers are done with");
 }
 
 void testing_orders_are(const char *status, int from, int to)

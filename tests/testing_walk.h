@@ -19,7 +19,7 @@
 #define TESTING_WALK_OLD       270
 
 struct testing_sale {
-    int64_t id, total, ends_at;
+    int64_t id, total, starts_at, ends_at;
     int shards, epoch;
     struct kv *kv;
 };

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "orderd/activity_move.h"
 #include "orderd/clock.h"
 #include "orderd/metric.h"
 #include "orderd/order_change.h"
@@ -421,6 +422,89 @@ START_TEST(lost_ttls_come_back)
 }
 END_TEST
 
+/* ---- a restock that was cut short ---- */
+
+static const char *meta_of(int shard)
+{
+    static struct stock_keys keys;
+
+    stock_keys_of(&keys, testing_sale.id, shard);
+    return keys.text[STOCK_KEY_META];
+}
+
+static void total_in_mysql(int64_t total)
+{
+    testing_sql("UPDATE activity_stock SET available=available+%" PRId64 "-total,total=%" PRId64
+                " WHERE activity_id=%" PRId64 ";UPDATE activity SET total_stock=%" PRId64 " WHERE id=%" PRId64,
+                total, total, testing_sale.id, total, testing_sale.id);
+    testing_sale.total = total;
+}
+
+/* A rise that MySQL has and no shard, then a cut that a shard has and MySQL does not: MySQL's total is what counts. One
+ * look is not enough, since a restock may be under way. */
+START_TEST(a_restock_cut_short)
+{
+    struct stock_restock cut = {.shard = 1, .cap_seen = 30, .cap = 22, .epoch = 1};
+    struct stock_restocked answer;
+    struct error err = {0};
+
+    testing_sale_open(40, 2, 1);
+    sell(1, 10);
+    total_in_mysql(60);
+    testing_parts_start(TESTING_WALK, 1);
+    testing_wait_walks(1);
+    ck_assert_int_eq(testing_sale_sum().cap, 40);
+    ck_assert_int_eq(testing_walked().need_person, 0);
+    testing_next_walk();
+    ck_assert_int_eq(testing_walked().mended, 1);
+    testing_sale_conserved();
+    ck_assert_int_eq(testing_sale_audit(0).cap, 30);
+    cut.activity = testing_sale.id;
+    ck_assert_ok(stock_restock(testing_sale.kv, &cut, &answer, &err), &err);
+    ck_assert_int_eq(answer.code, STOCK_RESTOCK_RESTOCKED);
+    testing_next_walk();
+    ck_assert_int_eq(testing_walked().mended, 0);
+    ck_assert_int_eq(testing_sale_sum().cap, 52);
+    testing_next_walk();
+    ck_assert_int_eq(testing_walked().mended, 1);
+    ck_assert_int_eq(testing_walked().need_person, 0);
+    testing_sale_conserved();
+    testing_next_walk();
+    testing_parts_stop();
+    ck_assert_int_eq(testing_walked().mended, 0);
+    ck_assert_uint_eq(testing_counted(METRIC_WALK_RESTOCKED), 2);
+    testing_sale_close();
+}
+END_TEST
+
+/* Somebody is at it, and holds the lock of such changes: then nothing is done. One that cannot be done is told. */
+START_TEST(a_restock_under_way)
+{
+    struct error err = {0};
+    bool locked;
+
+    testing_sale_open(40, 2, 1);
+    total_in_mysql(50);
+    ck_assert_ok(activity_lock(testing_lane_db, testing_sale.id, 0, &locked, &err) && locked, &err);
+    testing_parts_start(TESTING_WALK, 1);
+    testing_wait_walks(1);
+    testing_next_walk();
+    testing_next_walk();
+    ck_assert_int_eq(testing_sale_sum().cap, 40);
+    activity_unlock(testing_lane_db, testing_sale.id);
+    testing_redis_run(testing_sale.kv, "HSET", meta_of(1), "paused", "1", NULL);
+    testing_next_walk();
+    ck_assert_int_eq(testing_sale_sum().cap, 40);
+    ck_assert_int_eq(testing_walked().need_person, 1);
+    testing_redis_run(testing_sale.kv, "HSET", meta_of(1), "paused", "0", NULL);
+    testing_next_walk();
+    testing_parts_stop();
+    ck_assert_int_eq(testing_walked().need_person, 0);
+    testing_sale_conserved();
+    testing_sale_close();
+}
+END_TEST
+
 /* ---- the others go on ---- */
 
 /* A shard that is no shard any more, a key of a foreign kind, an activity without a row in Redis: each is told, and the
@@ -501,6 +585,8 @@ int main(void)
     tcase_add_test(c, keys_outlive_their_orders);
     tcase_add_test(c, keys_outlive_their_sale);
     tcase_add_test(c, lost_ttls_come_back);
+    tcase_add_test(c, a_restock_cut_short);
+    tcase_add_test(c, a_restock_under_way);
     tcase_add_test(c, one_failure_is_not_all);
     tcase_add_test(c, settled_is_left_alone);
     suite_add_tcase(s, c);

@@ -53,9 +53,11 @@ static bool scan(struct visit *v, struct error *err)
 
 /* ---- afterwards ---- */
 
+/* Caps that are not the total are a restock under way, or one that was cut short: the walk's own, next time. */
 static bool is_for_others(enum finding_kind kind)
 {
-    return finding_mender(kind) == FINDING_MENDER_PERSON || finding_mender(kind) == FINDING_MENDER_REPAIR;
+    return (finding_mender(kind) == FINDING_MENDER_PERSON || finding_mender(kind) == FINDING_MENDER_REPAIR) &&
+           kind != FINDING_CAP_TOTAL;
 }
 
 static int64_t count_for_others(const struct balance_report *report)
@@ -116,6 +118,8 @@ static bool finish(struct visit *v, struct error *err)
     v->done.need_person = count_for_others(&v->report);
     if (v->done.need_person > 0)
         tell_others(v);
+    if (v->deep && !walk_restock(v, err))
+        return false;
     account(v);
     plan_next(v);
     snprintf(v->done.walker, sizeof v->done.walker, "%s", v->walk->name);

@@ -4,6 +4,7 @@
  *   visit.c     one activity: scan, mend, write down
  *   keep.c      the keys in Redis, until the sale is settled
  *   mend.c      what is done about the findings of one page
+ *   restock.c   a restock that was cut short
  *   give_up.c   the terminal decision about an order that cannot be recovered
  *   memory.c    what is remembered of an activity from one walk to the next
  *   frontier.c  how far the create lanes have come */
@@ -74,6 +75,10 @@ bool walk_keep(struct visit *visit, struct error *err);
 /* Does what is to be done about the findings of a page. false, with visit->err: a server went away. */
 bool walk_mend(struct visit *visit, const struct balance_finding *findings, size_t count);
 
+/* ---- restock.c ---- */
+/* Completes a restock that was cut short, where two deep walks in a row saw it. */
+bool walk_restock(struct visit *visit, struct error *err);
+
 /* ---- give_up.c ---- */
 /* false, with visit->err: the database went away; perhaps it is decided. */
 bool walk_give_up(struct visit *visit, const struct balance_finding *finding);
@@ -84,6 +89,7 @@ struct memory {
     int64_t id;         /* of the activity */
     int64_t not_before; /* monotonic ms: after a failure, so that others can try */
     int64_t deep_after; /* monotonic ms: when the live orders are due again */
+    bool caps_off;      /* in the last deep walk the caps were not MySQL's total */
     struct seen_list {
         struct seen *list;
         size_t count;
