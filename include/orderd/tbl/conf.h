@@ -121,7 +121,7 @@ X(walk, enabled, BOOL, 1, 0, 1, RELOAD,
 X(walk, interval, DURATION, 60000, 100, 3600000, RELOAD,
   "How often each activity is walked, by one process at a time. One whose walk takes long rests as long again.")
 X(walk, page, INT, 500, 1, 1000, RELOAD, "Orders that are looked at in one step.")
-X(walk, pause, DURATION, 20, 0, 10000, RELOAD, "Rest between two steps, so that the sale does not feel the walk.")
+X(walk, pause, DURATION, 20, 0, 1000, RELOAD, "Rest between two steps, so that the sale does not feel the walk.")
 X(walk, in_flight, DURATION, 120000, 100, 86400000, RELOAD,
   "How long an order may be on its way from its deduct to its row, or from its row to Redis, before the walk asks why. Longer than a web tier goes on trying to publish; all retry.delays come on top.")
 X(walk, recover_backoff, DURATION, 600000, 100, 86400000, RELOAD,
