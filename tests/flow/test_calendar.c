@@ -336,7 +336,8 @@ START_TEST(waits_for_a_command)
     bool locked;
 
     sale_preheat_at("+1h", "+2h");
-    ck_assert_ok(activity_lock(testing_ctl_db, sale_id, 0, &locked, &err), &err);
+    ck_assert_ok(activity_lock(testing_ctl_db, sale_id, 5, &locked, &err), &err); /* preheat's connection ends */
+    ck_assert(locked);
     testing_ctl_run_sql("UPDATE activity SET state='running',starts_at=UTC_TIMESTAMP(3)");
     start(1);
     wait_turns(5);

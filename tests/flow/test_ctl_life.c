@@ -391,7 +391,7 @@ START_TEST(one_at_a_time)
     bool locked;
 
     sale_preheat_at("+1h", "+2h");
-    ck_assert_ok(activity_lock(testing_ctl_db, sale_id, 0, &locked, &err), &err);
+    ck_assert_ok(activity_lock(testing_ctl_db, sale_id, 5, &locked, &err), &err); /* preheat's connection ends */
     ck_assert(locked);
     since = testing_now_ms();
     CTL("activity", "start", sale_text);
