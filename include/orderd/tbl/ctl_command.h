@@ -166,6 +166,23 @@ X(activity_rebuild, "activity rebuild", "ID", 1, 1, "make the shards anew from t
   "Examples:\n"
   "  orderctl activity rebuild 1001 --dry-run\n"
   "  orderctl activity rebuild 1001 --drain 2m\n")
+X(activity_settle, "activity settle", "ID", 1, 1, "close the books of an activity that is over, and remove its keys",
+  "Refused until the last payment was due, no order is pending, nothing is reserved\n"
+  "in Redis, no order message, return or settlement of it waits or is quarantined in\n"
+  "the local message table, and a whole comparison of MySQL and Redis finds nothing\n"
+  "at all (`orderctl reconcile` shows the same). A dead letter that nobody decided\n"
+  "keeps its reservation, so it counts as well.\n"
+  "\n"
+  "From then on its stock row takes no orders: a message that still comes is\n"
+  "rejected as activity_settled. Gates are told, and its keys are removed in small\n"
+  "steps. Run again, it removes what a crash left.\n"
+  "\n"
+  "Exit codes: 0 settled; 3 settled, and a shard could not be removed; 65 refused,\n"
+  "with the reason; 75 another command changes this activity.\n"
+  "\n"
+  "Examples:\n"
+  "  orderctl activity settle 1001 --dry-run\n"
+  "  orderctl activity settle 1001\n")
 X(activity_show, "activity show", "ID", 1, 1, "show an activity and whether its numbers add up",
   "The activity, its orders in MySQL, its shards in Redis, and the balance between\n"
   "them. MySQL and Redis are read a moment apart, so while orders come in a few\n"

@@ -55,6 +55,8 @@ X(activity_rebuild, dry_run, "dry-run", FLAG, "", 0, 0, NULL, "only look and cou
 
 X(order_cancel, dry_run, "dry-run", FLAG, "", 0, 0, NULL, "only say what would become of it")
 
+X(activity_settle, dry_run, "dry-run", FLAG, "", 0, 0, NULL, "only look whether it could be settled")
+
 X(outbox_list, state, "state", CHOICE, "pending|sent|quarantined", 0, 0, "", "only those in this state")
 X(outbox_list, topic, "topic", TEXT, "TOPIC", 1, 64, "", "only those of this topic")
 X(outbox_list, key, "key", TEXT, "PREFIX", 1, LOCAL_MESSAGE_KEY_MAX, "", "only those whose key begins so")

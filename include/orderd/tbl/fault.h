@@ -23,6 +23,9 @@ X(CHANGE_BEFORE_COMMIT, "change.before_commit") /* changes of orders decided, no
 X(CHANGE_AFTER_COMMIT, "change.after_commit")   /* changes of orders durable, their messages not handed on */
 X(PREHEAT_AFTER_MARK, "preheat.after_mark")           /* all is on sale and marked, no gate was told */
 X(ACTIVITY_AFTER_DATABASE, "activity.after_database") /* start, end, extend: MySQL has it, no shard does */
+X(SETTLE_BEFORE_DATABASE, "settle.before_database")   /* all is proven, nothing is changed */
+X(SETTLE_AFTER_DATABASE, "settle.after_database")     /* settled, all keys are there */
+X(SETTLE_AFTER_SHARD, "settle.after_shard")           /* one shard is removed */
 X(REBUILD_AFTER_PAUSE, "rebuild.after_pause")         /* one surviving shard is paused */
 X(REBUILD_AFTER_EPOCH, "rebuild.after_epoch")         /* the next epoch is committed, no shard has it */
 X(REBUILD_AFTER_SHARD, "rebuild.after_shard")         /* one shard is new, and nothing is in it */

@@ -8,6 +8,7 @@
 
 #include "orderd/check.h"
 #include "orderd/clock.h"
+#include "orderd/fault.h"
 
 static void build_remove(struct stock_call *call, const void *request)
 {
@@ -134,6 +135,7 @@ bool stock_remove_all(struct kv *kv, const struct stock_removal *what, struct st
             return true;
         }
         out->shards += out->last.code == STOCK_REMOVE_REMOVED;
+        FAULT(SETTLE_AFTER_SHARD);
         clock_sleep_ms(what->pause_ms);
     }
     return sweep(kv, what, &out->strays, err);
