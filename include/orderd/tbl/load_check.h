@@ -17,3 +17,9 @@ X(UNSETTLED, "unsettled", "orders done with that still hold units", "stock was n
 X(HELD_WRONG, "held_wrong", "reservations that differ from the order", "Redis and the order disagree about who bought what")
 X(MARKS, "marks", "buyer marks missing, or of no order", "a buyer could buy twice, or not at all")
 X(ACROSS, "across", "MySQL available = what Redis accounts for", "MySQL and Redis disagree about the stock")
+/* what became of payments */
+X(PAID, "paid", "orders paid in time that are not paid", "buyers paid in time and have no paid order")
+X(RELEASED, "released", "unpaid or cancelled orders that are not closed", "units wait for buyers who will not pay")
+X(DECIDED, "decided", "payments without exactly one right row", "nobody can say what became of somebody's money")
+X(REFUNDS, "refunds", "payments whose outcome is not their order's", "money is kept for nothing, or given back for goods")
+X(EVENTS, "events", "changes not told by exactly one event", "those who listen do not know what became of orders")

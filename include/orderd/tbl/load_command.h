@@ -18,9 +18,18 @@ X(RATE, "rate", "--activity N --rate R --seconds S [OPTIONS]", "measure latency 
   "follows). The other end is this machine's clock, so both must be one machine's, or be in step to a fraction of what is\n"
   "measured.\n",
   "  orderload rate --activity 1002 --rate 200 --seconds 30\n")
+X(PAY, "pay", "--activity N [OPTIONS]", "pay orders, or not, as a payment service and its buyers would; then verify it",
+  "Finds the pending orders of the activity in MySQL as they appear, and publishes payments and cancellations for its\n"
+  "shares of them, with confirms; the others are never paid. It goes on until none is pending and no new one has come for\n"
+  "--settle, or until --wait is over. Then it verifies by id sets: what was paid in time is paid once, by that payment;\n"
+  "money that pays for nothing is to be refunded, once; what was not paid is closed.\n",
+  "  orderload pay --activity 1001\n"
+  "  orderload pay --activity 1001 --share 60 --twice 10 --late 5 --wrong 3 --cancel 8 --events --payments run.payments\n")
 X(VERIFY, "verify", "--activity N --ids FILE... [OPTIONS]", "only verify: every accepted order once, no unit lost or sold twice",
   "Reads all orders of the activity from MySQL, and reservations, buyers' marks and counters of every shard from Redis, and\n"
-  "compares them with the accepted orders of the ids files that earlier runs have written (--ids of the other commands).\n"
+  "compares them with the accepted orders of the ids files that earlier runs have written (--ids of the other commands),\n"
+  "and payments with what pay has written (--payments).\n"
   "Run it when nothing is on its way any more, or with --wait.\n",
   "  orderload verify --activity 1001 --ids run1.ids --ids run2.ids\n"
-  "  orderload verify --activity 1001 --ids *.ids --wait 60s --json\n")
+  "  orderload verify --activity 1001 --ids *.ids --wait 60s --json\n"
+  "  orderload verify --activity 1001 --ids run.ids --payments run.payments\n")

@@ -17,6 +17,33 @@ void book_release(struct book *book)
     *book = (struct book){0};
 }
 
+uint32_t book_original(const struct book *book, struct slice order_no)
+{
+    size_t len = order_no.len;
+    uint32_t index;
+
+    while (len > 0 && order_no.ptr[len - 1] >= '0' && order_no.ptr[len - 1] <= '9')
+        len--;
+    if (len == order_no.len || len < 3 || memcmp(order_no.ptr + len - 2, "-r", 2) != 0)
+        return IDSET_NONE;
+    index = idset_find(&book->ids, (struct slice){order_no.ptr, len - 2});
+    return index != IDSET_NONE && book->entries[index].how != BOOK_NOT_ACCEPTED ? index : IDSET_NONE;
+}
+
+static void add_seen(struct book *book, uint32_t index, uint32_t original)
+{
+    struct book_entry *e = &book->entries[index];
+
+    *e = (struct book_entry){0};
+    if (original != IDSET_NONE) {
+        const struct book_entry *o = &book->entries[original];
+
+        *e = (struct book_entry){
+            .user = o->user, .amount = o->amount, .quantity = o->quantity, .how = BOOK_REPLAYED, .shard = o->shard};
+    }
+    book->accepted[e->how]++;
+}
+
 uint32_t book_see(struct book *book, struct slice order_no)
 {
     bool fresh;
@@ -26,10 +53,8 @@ uint32_t book_see(struct book *book, struct slice order_no)
         book->cap = book->cap ? book->cap * 2 : 512;
         book->entries = check_realloc(book->entries, book->cap * sizeof *book->entries);
     }
-    if (fresh) {
-        book->entries[index] = (struct book_entry){0};
-        book->accepted[BOOK_NOT_ACCEPTED]++;
-    }
+    if (fresh)
+        add_seen(book, index, book_original(book, order_no));
     return index;
 }
 
@@ -38,8 +63,9 @@ uint32_t book_accept(struct book *book, const struct order *order, enum book_how
     uint32_t index = book_see(book, slice_of(order->order_no));
     struct book_entry *e = &book->entries[index];
 
-    if (e->how != BOOK_NOT_ACCEPTED)
+    if (e->how != BOOK_NOT_ACCEPTED && e->how != BOOK_REPLAYED)
         return IDSET_NONE;
+    book->accepted[e->how]--;
     *e = (struct book_entry){
         .user = order->user_id,
         .amount = order->amount,
@@ -50,7 +76,6 @@ uint32_t book_accept(struct book *book, const struct order *order, enum book_how
         .shard = (uint16_t)order->shard,
         .how = (uint8_t)how,
     };
-    book->accepted[BOOK_NOT_ACCEPTED]--;
     book->accepted[how]++;
     book->accepted_units += order->quantity;
     return index;

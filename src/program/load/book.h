@@ -19,6 +19,7 @@ enum book_how {
     BOOK_RESERVED,     /* deducted in Redis, published */
     BOOK_SILENT,       /* deducted in Redis and never published: a web tier that died in between */
     BOOK_FILLED,       /* published without Redis */
+    BOOK_REPLAYED,     /* <accepted order>-r<n>, seen in a database: made again by `orderctl dlq replay` */
 };
 
 /* What was seen of an order. */
@@ -31,6 +32,7 @@ enum {
     BOOK_SOLD = 1 << 5, /* ... as sold */
     BOOK_MARK = 1 << 6, /* its buyer's mark in Redis */
     BOOK_REJECTED = 1 << 7,
+    BOOK_REPLACED = 1 << 8, /* a replay of it is live */
 };
 
 struct book_entry {
@@ -38,7 +40,7 @@ struct book_entry {
     int32_t quantity, epoch; /* of what was accepted */
     uint16_t user_seq, shard;
     uint8_t how;
-    uint8_t seen;
+    uint16_t seen;
     int32_t row_quantity, held_quantity;
 };
 
@@ -47,7 +49,7 @@ struct book {
     struct idset ids;
     struct book_entry *entries; /* by index of ids */
     size_t cap;
-    size_t accepted[BOOK_FILLED + 1]; /* entries by enum book_how */
+    size_t accepted[BOOK_REPLAYED + 1]; /* entries by enum book_how */
     int64_t accepted_units;
 };
 
@@ -57,8 +59,12 @@ void book_release(struct book *book);
 /* Writes an accepted order down; IDSET_NONE where its number is there already. */
 uint32_t book_accept(struct book *book, const struct order *order, enum book_how how);
 
-/* The entry of any order number, added as not accepted where it is new. */
+/* The entry of any order number, added where it is new: as a replay where that is its form and its original was
+ * accepted (buyer, quantity and amount are the original's), else as not accepted. */
 uint32_t book_see(struct book *book, struct slice order_no);
+
+/* The accepted order that this number, <order>-r<n>, is a replay of; IDSET_NONE: of none. */
+uint32_t book_original(const struct book *book, struct slice order_no);
 
 /* What was accepted, with the activity and its SKU. */
 void book_order(const struct book *book, uint32_t index, struct order *out);

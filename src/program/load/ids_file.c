@@ -5,8 +5,8 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "lines.h"
 #include "orderd/check.h"
 #include "orderd/units.h"
 
@@ -111,33 +111,7 @@ bool book_read(struct book *book, const char *path, struct error *err)
     return ok;
 }
 
-/* Behind the last line end. */
-static long end_of_lines(FILE *file)
-{
-    long end;
-
-    if (fseek(file, 0, SEEK_END) != 0 || (end = ftell(file)) < 0)
-        return -1;
-    for (; end > 0; end--) {
-        if (fseek(file, end - 1, SEEK_SET) != 0)
-            return -1;
-        if (fgetc(file) == '\n')
-            break;
-    }
-    return end;
-}
-
 FILE *book_open(const char *path, struct error *err)
 {
-    FILE *file = fopen(path, "ae+");
-    long end = file ? end_of_lines(file) : -1;
-
-    if (!file || end < 0 || ftruncate(fileno(file), end) != 0 || (end == 0 && fputs(HEAD, file) < 0) ||
-        fflush(file) != 0) {
-        error_set(err, ERROR_IO, "cannot write %s: %s", path, strerror(errno));
-        if (file)
-            fclose(file);
-        return NULL;
-    }
-    return file;
+    return lines_open(path, HEAD, err);
 }

@@ -34,7 +34,7 @@ const char *load_command_name(enum load_command command)
 bool load_option_applies(const struct load_option_row *row, enum load_command command)
 {
     static const char letters[LOAD_COMMANDS] = {
-        [LOAD_SALE] = 'S', [LOAD_FILL] = 'F', [LOAD_RATE] = 'R', [LOAD_VERIFY] = 'V'};
+        [LOAD_SALE] = 'S', [LOAD_FILL] = 'F', [LOAD_RATE] = 'R', [LOAD_PAY] = 'P', [LOAD_VERIFY] = 'V'};
 
     return strchr(row->commands, letters[command]) != NULL;
 }
@@ -247,6 +247,8 @@ static bool complete(struct load_options *o, enum exitcode *code)
         problem = "how many messages? The count is missing";
     else if (o->command == LOAD_RATE && (o->seconds == 0 || o->rate <= 0))
         problem = "--seconds and --rate (a number) are needed";
+    else if (o->command == LOAD_PAY && o->share + o->late + o->wrong + o->cancel > 100)
+        problem = "--share, --late, --wrong and --cancel are more than all orders";
     else if (o->command == LOAD_VERIFY && o->ids.count == 0)
         problem = "--ids is missing: what was accepted?";
     if (problem)
@@ -300,7 +302,7 @@ static bool find_command(int argc, char **argv, struct load_options *o, int *at,
     }
     *at = optind;
     if (optind == argc)
-        *code = misuse(o, "what to do? sale, fill, rate or verify", "");
+        *code = misuse(o, "what to do? sale, fill, rate, pay or verify", "");
     return optind < argc;
 }
 

@@ -130,13 +130,16 @@ static void settle(struct publisher *p, const struct slot *slot, int64_t now_us)
         spread_add(&p->totals.latency, now_us - slot->sent_us, 1);
         p->down_since_ms = 0;
         backoff_reset(&p->backoff);
+        if (p->calls.confirmed)
+            p->calls.confirmed(p->calls.arg, &slot->item);
         return;
     case BROKER_OUTCOME_TOO_LARGE:
         p->totals.too_large++;
         return;
     case BROKER_OUTCOME_RETURNED:
-        error_set(&why, ERROR_BROKER_UNROUTABLE, "no queue takes exchange %s, key %s: run `orderctl topology apply`",
-                  topology_name(TOPOLOGY_EXCHANGE_ORDER), p->conf->create_queue);
+        error_set(&why, ERROR_BROKER_UNROUTABLE,
+                  "no queue takes a message of exchange %s: run `orderctl topology apply`",
+                  topology_name(TOPOLOGY_EXCHANGE_ORDER));
         note_down(p, &why, backoff_next(&p->backoff));
         break;
     case BROKER_OUTCOME_PENDING:
@@ -189,15 +192,16 @@ static bool send_one(struct publisher *p, struct publish_item item, struct error
     struct broker_header trace = {.name = slice_of("traceparent")};
     struct broker_publication publication = {
         .exchange = topology_name(TOPOLOGY_EXCHANGE_ORDER),
-        .routing_key = p->conf->create_queue,
         .headers = &trace,
         .header_count = 1,
     };
 
     strbuf_reset(&p->message.body);
+    p->message.routing_key = p->conf->create_queue;
     p->calls.build(p->calls.arg, &item, &p->message);
     trace.value = slice_of(p->message.traceparent);
     publication.body = (struct slice){p->message.body.data, p->message.body.len};
+    publication.routing_key = p->message.routing_key;
     publication.message_id = slice_of(p->message.message_id);
     slot->item = item;
     slot->sent_us = clock_mono_us();

@@ -25,14 +25,16 @@ struct publish_item {
 
 struct publish_message {
     struct strbuf body; /* empty when handed to the builder */
-    char message_id[64];
+    char message_id[96];
     char traceparent[56];
+    const char *routing_key; /* the create queue when handed to the builder */
 };
 
 struct publish_calls {
     void (*build)(void *arg, const struct publish_item *item, struct publish_message *out);
     void (*sent)(void *arg,
                  const struct publish_item *item); /* handed to the broker, may come more than once; or NULL */
+    void (*confirmed)(void *arg, const struct publish_item *item); /* once; it may add items; or NULL */
     void *arg;
 };
 

@@ -7,6 +7,8 @@
 
 #include "orderd/check.h"
 
+#define SENTENCE_COLUMNS 79
+
 static const struct {
     const char *name, *what, *broken;
 } checks[] = {
@@ -120,6 +122,8 @@ static void table_facts(const struct report *r, struct strbuf *out)
     for (size_t i = 0; i < r->fact_count; i++) {
         const struct report_fact *f = &r->facts[i];
 
+        if (r->brief && f->unit[0])
+            continue;
         strbuf_addf(out, "  %-44s", f->label);
         add_right(out, "", f->value, f->decimals, 14);
         strbuf_addf(out, "%s%s\n", f->unit[0] ? " " : "", f->unit);
@@ -145,14 +149,34 @@ static void table_check(const struct report *r, int kind, bool color, struct str
         strbuf_addf(out, "      %s\n", c->examples[i]);
 }
 
-void report_table(const struct report *r, bool color, struct strbuf *out)
+/* Breaks the sentence where a terminal ends. */
+static void table_sentence(const char *text, struct strbuf *out)
 {
+    size_t column = 0;
+
+    while (*text) {
+        size_t word = strcspn(text, " ");
+
+        if (column > 0 && column + 1 + word > SENTENCE_COLUMNS) {
+            strbuf_add_char(out, '\n');
+            column = 0;
+        }
+        strbuf_addf(out, "%s%.*s", column > 0 ? " " : "", (int)word, text);
+        column += word + (column > 0);
+        text += word + strspn(text + word, " ");
+    }
+    strbuf_add_char(out, '\n');
+}
+
+static void table_checks(const struct report *r, bool color, struct strbuf *out)
+{
+    int checked = 0, good = 0;
     bool headed = false;
 
-    strbuf_addf(out, "\n%s of activity %" PRId64 "\n", r->command, r->activity);
-    table_facts(r, out);
     for (int i = 0; i < REPORT_CHECKS; i++) {
-        if (r->checks[i].state == REPORT_UNCHECKED)
+        checked += r->checks[i].state == REPORT_GOOD || r->checks[i].state == REPORT_BROKEN;
+        good += r->checks[i].state == REPORT_GOOD;
+        if (r->checks[i].state == REPORT_UNCHECKED || (r->brief && r->checks[i].state != REPORT_BROKEN))
             continue;
         if (!headed)
             strbuf_addf(out, "\n  %-13s %-47s%14s%12s  %s\n", "check", "what is compared", "expected", "found",
@@ -160,8 +184,19 @@ void report_table(const struct report *r, bool color, struct strbuf *out)
         headed = true;
         table_check(r, i, color, out);
     }
-    if (r->sentence[0])
-        strbuf_addf(out, "\n%s\n", r->sentence);
+    if (r->brief && checked > 0)
+        strbuf_addf(out, "  %-44s%5d of %2d hold\n", "checks", good, checked);
+}
+
+void report_table(const struct report *r, bool color, struct strbuf *out)
+{
+    strbuf_addf(out, "\n%s of activity %" PRId64 "\n", r->command, r->activity);
+    table_facts(r, out);
+    table_checks(r, color, out);
+    if (r->sentence[0]) {
+        strbuf_add_char(out, '\n');
+        table_sentence(r->sentence, out);
+    }
 }
 
 /* ---- JSON ---- */

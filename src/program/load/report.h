@@ -42,6 +42,7 @@ struct report_check {
 struct report {
     const char *command;
     int64_t activity;
+    bool brief; /* the table: counts, broken checks, verdict */
     struct report_fact facts[REPORT_FACTS_MAX];
     size_t fact_count;
     struct report_check checks[REPORT_CHECKS];

@@ -96,8 +96,7 @@ static uint64_t scatter(uint64_t n)
     return n ^ n >> 31;
 }
 
-/* W3C Trace Context, the same for every copy of one item. */
-static void trace(const struct run *run, uint64_t item, struct publish_message *out)
+void run_trace(const struct run *run, uint64_t item, struct publish_message *out)
 {
     uint64_t a = scatter((uint64_t)run->salt << 32 | item), b = scatter(a), span = scatter(b);
 
@@ -138,7 +137,7 @@ void run_build_message(void *arg, const struct publish_item *item, struct publis
     else
         order_encode(&order, &out->body);
     snprintf(out->message_id, sizeof out->message_id, "%s", order.order_no);
-    trace(run, (ours ? 0u : (uint64_t)item->kind << 28) + item->number, out);
+    run_trace(run, (ours ? 0u : (uint64_t)item->kind << 28) + item->number, out);
 }
 
 void run_report_publisher(struct run *run, const struct publisher *publisher, int64_t elapsed_ms)
@@ -149,7 +148,7 @@ void run_report_publisher(struct run *run, const struct publisher *publisher, in
 
     for (int kind = 0; kind < PUBLISH_KINDS; kind++) {
         all += t->confirmed[kind];
-        if (t->confirmed[kind] > 0 || kind == PUBLISH_ORDER)
+        if (t->confirmed[kind] > 0 || (kind == PUBLISH_ORDER && run->o.command != LOAD_PAY))
             report_fact(r, publish_kind_name((enum publish_kind)kind), publish_kind_label((enum publish_kind)kind),
                         (int64_t)t->confirmed[kind]);
     }
@@ -231,14 +230,18 @@ static void print_report(const struct run *run)
 
 static enum exitcode command(struct run *run, struct error *err)
 {
-    static enum exitcode (*const commands[])(struct run *, struct error *) = {
-        [LOAD_SALE] = sale_run, [LOAD_FILL] = fill_run, [LOAD_RATE] = rate_run, [LOAD_VERIFY] = verify_run};
+    static enum exitcode (*const commands[])(struct run *, struct error *) = {[LOAD_SALE] = sale_run,
+                                                                              [LOAD_FILL] = fill_run,
+                                                                              [LOAD_RATE] = rate_run,
+                                                                              [LOAD_PAY] = pay_run,
+                                                                              [LOAD_VERIFY] = verify_run};
     enum exitcode code;
 
     run->salt = (uint32_t)scatter((uint64_t)clock_wall_us() ^ (uint64_t)getpid() << 48);
     run->maker.node = run->o.node >= 0 ? run->o.node : getpid() % (ORDER_NO_NODE_MAX + 1);
     run->report.command = load_command_name(run->o.command);
     run->report.activity = run->o.activity;
+    run->report.brief = run->o.brief;
     code = commands[run->o.command](run, err);
     progress_end(&run->progress);
     if (err->code != ERROR_NONE) {

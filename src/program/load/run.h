@@ -41,6 +41,9 @@ ORDERD_MUST_CHECK bool run_flush_ids(struct run *run, struct error *err);
 /* For publish_calls.build; arg is the struct run. */
 void run_build_message(void *arg, const struct publish_item *item, struct publish_message *out);
 
+/* Its W3C trace context, the same for every copy of one item. */
+void run_trace(const struct run *run, uint64_t item, struct publish_message *out);
+
 /* What was published, as facts of the report; elapsed_ms > 0: and how many a second. */
 void run_report_publisher(struct run *run, const struct publisher *publisher, int64_t elapsed_ms);
 
@@ -55,6 +58,7 @@ bool run_interrupted(void);
 enum exitcode sale_run(struct run *run, struct error *err);
 enum exitcode fill_run(struct run *run, struct error *err);
 enum exitcode rate_run(struct run *run, struct error *err);
+enum exitcode pay_run(struct run *run, struct error *err);
 enum exitcode verify_run(struct run *run, struct error *err);
 
 #endif

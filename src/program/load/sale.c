@@ -9,6 +9,7 @@
 #include "buyers.h"
 #include "orderd/check.h"
 #include "orderd/clock.h"
+#include "share.h"
 #include "verify.h"
 #include "watch.h"
 
@@ -55,16 +56,6 @@ static void later_add(struct later *l, uint32_t index)
     l->items[(l->at + l->len++) % l->cap].index = index;
 }
 
-/* Whether the next of a stream falls into a share of it; evenly spread, exact over the whole run. */
-static bool falls(double *owed, double percent)
-{
-    *owed += percent / 100;
-    if (*owed < 1 - 1e-9)
-        return false;
-    *owed -= 1;
-    return true;
-}
-
 /* For each good message, the garbage that makes up its share of all messages. */
 static void mix_in(struct sale *s)
 {
@@ -88,7 +79,7 @@ static void publish_order(struct sale *s, uint32_t index, enum publish_kind kind
 static void on_accepted(void *arg, const struct order *order)
 {
     struct sale *s = arg;
-    bool silent = falls(&s->silent_owed, s->run->o.silent);
+    bool silent = share_falls(&s->silent_owed, s->run->o.silent);
     uint32_t index = run_accept(s->run, order, silent ? BOOK_SILENT : BOOK_RESERVED);
 
     s->accepted++;
@@ -98,7 +89,7 @@ static void on_accepted(void *arg, const struct order *order)
     if (silent)
         return;
     publish_order(s, index, PUBLISH_ORDER);
-    if (!falls(&s->duplicates_owed, s->run->o.duplicates))
+    if (!share_falls(&s->duplicates_owed, s->run->o.duplicates))
         return;
     s->at_once = !s->at_once;
     if (s->at_once)

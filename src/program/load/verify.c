@@ -4,13 +4,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "orderd/check.h"
 #include "orderd/clock.h"
+
+/* Between two looks at what looks wrong, and how many must agree on it. */
+#define LOOK_MS    300
+#define SAME_LOOKS 3
 
 static void forget(struct verify *v)
 {
     free(v->marks);
     *v = (struct verify){.conf = v->conf,
                          .recovered = v->recovered,
+                         .may_reject = v->may_reject,
                          .activity = {.id = v->book->activity},
                          .book = v->book,
                          .report = v->report};
@@ -52,11 +58,13 @@ static void judge_row(struct verify *v, uint32_t index, struct tally *t)
     const struct book_entry *e = &v->book->entries[index];
     const char *order_no = idset_text(&v->book->ids, index);
 
+    if (e->how == BOOK_REPLAYED && !(e->seen & (BOOK_ROW | BOOK_HELD)))
+        return; /* of an earlier look */
     if (!(e->seen & BOOK_ROW) && (e->how != BOOK_SILENT || v->recovered)) {
         t->lost++;
         report_example(v->report, REPORT_LOST, "%s of user %" PRId64, order_no, e->user);
     }
-    if (e->seen & BOOK_REJECTED) {
+    if (e->seen & BOOK_REJECTED && e->how != BOOK_REPLAYED && !(e->seen & BOOK_REPLACED)) {
         t->rejected++;
         report_example(v->report, REPORT_REJECTED, "%s of user %" PRId64, order_no, e->user);
     }
@@ -67,16 +75,19 @@ static void judge_reservation(struct verify *v, uint32_t index, struct tally *t)
     const struct book_entry *e = &v->book->entries[index];
     const char *order_no = idset_text(&v->book->ids, index);
     bool pending = !(e->seen & BOOK_ROW) || ((e->seen & BOOK_LIVE) && !(e->seen & BOOK_PAID));
+    bool known = e->seen & BOOK_HELD || (e->seen & BOOK_PAID && e->seen & BOOK_SOLD);
 
-    if (pending && !(e->seen & BOOK_HELD)) {
+    if (e->how == BOOK_REPLAYED && !(e->seen & (BOOK_ROW | BOOK_HELD)))
+        return;
+    if ((pending || e->seen & BOOK_PAID) && !known) {
         t->unheld++;
         report_example(v->report, REPORT_UNHELD, "%s of user %" PRId64 ", shard %u%s", order_no, e->user, e->shard,
                        e->seen & BOOK_GONE ? ": Redis calls it done with" : "");
     }
-    if (!pending && (e->seen & BOOK_HELD)) {
+    if (!pending && (e->seen & BOOK_HELD || (e->seen & BOOK_SOLD && !(e->seen & BOOK_PAID)))) {
         t->unsettled++;
-        report_example(v->report, REPORT_UNSETTLED, "%s of user %" PRId64 ", %s", order_no, e->user,
-                       e->seen & BOOK_PAID ? "paid" : "closed or rejected");
+        report_example(v->report, REPORT_UNSETTLED, "%s of user %" PRId64 ", %s%s", order_no, e->user,
+                       e->seen & BOOK_PAID ? "paid" : "closed or rejected", e->seen & BOOK_HELD ? "" : ", but sold");
     }
     if (e->seen & (BOOK_HELD | BOOK_SOLD) && !(e->seen & BOOK_MARK)) {
         t->bad_marks++;
@@ -112,7 +123,7 @@ static void conclude_rows(struct verify *v, const struct tally *t)
     none(v, REPORT_EXTRA, v->extra);
     none(v, REPORT_DOUBLED, v->doubled);
     none(v, REPORT_WRONG, v->wrong);
-    none(v, REPORT_REJECTED, t->rejected);
+    report_check(v->report, REPORT_REJECTED, REPORT_AT_MOST, v->may_reject, t->rejected);
     report_check(v->report, REPORT_OVERSOLD, REPORT_AT_MOST, v->activity.total_stock, v->live_units);
     report_example(v->report, REPORT_DB_STOCK,
                    "total %" PRId64 " (activity: %" PRId64 "), available %" PRId64 " + live %" PRId64, v->stock_total,
@@ -155,7 +166,7 @@ static void judge(struct verify *v)
 
         if (how != BOOK_NOT_ACCEPTED)
             judge_row(v, i, &t);
-        if (stock && (how == BOOK_RESERVED || how == BOOK_SILENT))
+        if (stock && (how == BOOK_RESERVED || how == BOOK_SILENT || how == BOOK_REPLAYED))
             judge_reservation(v, i, &t);
     }
     conclude_rows(v, &t);
@@ -189,17 +200,35 @@ static void add_facts(struct verify *v)
     }
 }
 
+/* Whether this look found what the last one did. */
+static bool same_again(const struct report *now, struct report *last)
+{
+    bool same = memcmp(now->checks, last->checks, sizeof now->checks) == 0;
+
+    memcpy(last->checks, now->checks, sizeof now->checks);
+    return same;
+}
+
 bool verify(const struct conf *conf, struct book *book, struct report *report, const struct load_options *options,
             struct error *err)
 {
-    struct verify v = {.conf = conf, .recovered = options->recovered, .book = book, .report = report};
+    struct verify v = {
+        .conf = conf, .recovered = options->recovered, .may_reject = options->rejected, .book = book, .report = report};
+    int64_t until = clock_mono_ms() + options->wait_ms + options->settle_ms;
+    struct report *last = check_calloc(1, sizeof *last);
+    int same = 0;
     bool ok;
 
-    ok = read_patiently(&v, options->wait_ms, err);
-    if (ok) {
+    while ((ok = read_patiently(&v, options->wait_ms, err))) {
         judge(&v);
-        add_facts(&v);
+        same = same_again(report, last) ? same + 1 : 1;
+        if (report_good(report) || same == SAME_LOOKS || clock_mono_ms() >= until)
+            break;
+        clock_sleep_ms(LOOK_MS);
     }
+    if (ok)
+        add_facts(&v);
+    free(last);
     free(v.marks);
     return ok;
 }

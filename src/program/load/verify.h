@@ -19,6 +19,7 @@ struct verify_mark { /* a buyer's mark of a live row */
 struct verify {
     const struct conf *conf;
     bool recovered;           /* silent orders must be rows too */
+    int64_t may_reject;       /* accepted orders at most that were rejected */
     struct activity activity; /* read again */
     struct book *book;
     struct report *report;
@@ -33,7 +34,9 @@ struct verify {
 };
 
 /* Fills the checks of the report. Tries again from the start when a server goes away, for options->wait_ms. Silent
- * orders need no row, unless options->recovered. */
+ * orders need no row, unless options->recovered. MySQL and Redis are read one after the other, so an order that is paid
+ * or closed in between looks wrong: what looks wrong is read again until it is right or three looks in a row, 300 ms
+ * apart, found the same. */
 ORDERD_MUST_CHECK bool verify(const struct conf *conf, struct book *book, struct report *report,
                               const struct load_options *options, struct error *err);
 

@@ -43,6 +43,15 @@ static void add_mark(struct verify *v, uint32_t index, const int64_t *n)
     v->marks[v->mark_count++] = (struct verify_mark){n[USER], (uint32_t)n[USER_SEQ], index};
 }
 
+/* Where a replay was reserved is its own; the rest is its original's. */
+static void adopt_replay(struct book_entry *e, const int64_t *n)
+{
+    e->user_seq = (uint16_t)n[USER_SEQ];
+    e->shard = (uint16_t)n[SHARD];
+    e->epoch = (int32_t)n[EPOCH];
+    e->reserved_at = n[RESERVED_AT];
+}
+
 static void compare(struct verify *v, uint32_t index, const int64_t *n)
 {
     const struct book_entry *e = &v->book->entries[index];
@@ -89,6 +98,11 @@ static void take(struct verify *v, uint32_t index, const int64_t *n, enum order_
         e->seen |= BOOK_PAID;
     if (status == ORDER_REJECTED)
         e->seen |= BOOK_REJECTED;
+    if (e->how == BOOK_REPLAYED) {
+        adopt_replay(e, n);
+        if (live)
+            v->book->entries[book_original(v->book, slice_of(idset_text(&v->book->ids, index)))].seen |= BOOK_REPLACED;
+    }
     if (e->how != BOOK_NOT_ACCEPTED) {
         compare(v, index, n);
         return;

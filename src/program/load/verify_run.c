@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "pay.h"
 #include "verify.h"
 #include "watch.h"
 
@@ -28,8 +29,9 @@ static void verdict(struct run *run)
         snprintf(
             r->sentence, sizeof r->sentence,
             "Good: all %s orders of these files are in the database exactly once, as they were accepted; no unit was "
-            "sold twice, and none is lost.",
-            n.data);
+            "sold twice, and none is lost%s.",
+            n.data,
+            run->o.payments.count > 0 ? "; each payment has paid its order once or is to be refunded once" : "");
     strbuf_release(&broken);
     strbuf_release(&n);
 }
@@ -50,6 +52,21 @@ static void wait_for_rows(struct run *run)
     watch_close(&watch);
 }
 
+static bool verify_payments(struct run *run, struct error *err)
+{
+    struct bills bills;
+    bool ok = true;
+
+    bills_init(&bills, run->activity.id);
+    for (size_t i = 0; i < run->o.payments.count && ok; i++)
+        ok = bills_read(&bills, run->o.payments.names[i], err);
+    ok = ok && pay_verify(run, &bills, NULL, err);
+    if (ok)
+        pay_report(run, &bills);
+    bills_release(&bills);
+    return ok;
+}
+
 enum exitcode verify_run(struct run *run, struct error *err)
 {
     if (!run_read_activity(run, err) || !run_open_ids(run, false, err))
@@ -60,6 +77,8 @@ enum exitcode verify_run(struct run *run, struct error *err)
                 (int64_t)(run->book.accepted[BOOK_SILENT] + run->book.accepted[BOOK_RESERVED] +
                           run->book.accepted[BOOK_FILLED]));
     if (!verify(run->conf, &run->book, &run->report, &run->o, err))
+        return EXIT_UNAVAILABLE;
+    if (run->o.payments.count > 0 && !verify_payments(run, err))
         return EXIT_UNAVAILABLE;
     verdict(run);
     return report_good(&run->report) ? EXIT_OK : EXIT_FAILED;

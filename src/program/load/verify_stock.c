@@ -61,6 +61,8 @@ static bool on_held(const struct stock_entry *held, void *data)
         v->held_wrong++;
         report_example(v->report, REPORT_HELD_WRONG, "%s: cannot be read: \"%.*s\"", idset_text(&v->book->ids, index),
                        (int)held->value.len, held->value.ptr);
+    } else if (e->how == BOOK_REPLAYED && !(e->seen & BOOK_ROW)) { /* judged as lost */
+        e->user_seq = (uint16_t)held->user_seq;
     } else if (e->how != BOOK_NOT_ACCEPTED) {
         compare(s, index, held);
     } else { /* its own words are all there is */
