@@ -43,8 +43,8 @@ ORDERD_MUST_CHECK bool db_run(struct db *db, struct slice sql, struct error *err
 unsigned db_failed_statement(const struct db *db);
 uint64_t db_matched(const struct db *db, unsigned statement);
 
-/* After DB_DUPLICATE: the name of the unique key that answered, without the table ("uk_order_no"); "" where the server
- * did not say. */
+/* After DB_DUPLICATE, until the next statement other than db_rollback: the name of the unique key that answered, without
+ * the table ("uk_order_no"); "" where the server did not say. */
 const char *db_duplicate_key(const struct db *db);
 
 /* Runs one query and hands each row to on_row (columns in order; NULL columns have ptr == NULL). on_row answers false

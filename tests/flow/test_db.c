@@ -364,6 +364,8 @@ START_TEST(duplicate_key)
     run("INSERT INTO t(id,s) VALUES(3,'x'' for key ''uk_u'' y')");
     FAILS("INSERT INTO t(id,s) VALUES(4,'x'' for key ''uk_u'' y')", ERROR_DB_DUPLICATE);
     ck_assert_str_eq(db_duplicate_key(db), "uk_s");
+    db_rollback(db);
+    ck_assert_str_eq(db_duplicate_key(db), "uk_s"); /* the caller classifies after it */
     FAILS("INSERT INTO t(id,n) VALUES(5,-1)", ERROR_DB_CHECK);
     ck_assert_str_eq(db_duplicate_key(db), ""); /* not the last one's */
     ck_assert(db_usable(db));

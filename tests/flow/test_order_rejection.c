@@ -121,6 +121,7 @@ START_TEST(a_second_one_is_void)
     local_messages_init(&committed);
     ck_assert(!reject(&other, REASON_STOCK_SHORT, 3, &committed, &err));
     ck_assert_int_eq(err.code, ERROR_DB_DUPLICATE);
+    ck_assert_str_eq(db_duplicate_key(db), "uk_order_no");
     ck_assert_uint_eq(committed.count, 0);
     ck_assert(committed.first == NULL);
     assert_tombstone(&o, "activity_settled", 2, 0);
@@ -142,6 +143,7 @@ START_TEST(all_or_nothing)
     local_messages_init(&committed);
     ck_assert(!reject(&o, REASON_ACTIVITY_SETTLED, 0, &committed, &err));
     ck_assert_int_eq(err.code, ERROR_DB_DUPLICATE);
+    ck_assert_str_eq(db_duplicate_key(db), "uk_message_key");
     ck_assert_uint_eq(committed.count, 0);
     ck_assert_int_eq(testing_number("SELECT COUNT(*) FROM orders"), 0);
     ck_assert_int_eq(messages("%%"), 1);

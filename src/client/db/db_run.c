@@ -146,10 +146,14 @@ bool db_query_i64(struct db *db, struct slice sql, int64_t missing, int64_t *out
 
 void db_rollback(struct db *db)
 {
+    char key[sizeof db->duplicate_key];
     struct error ignored;
 
-    if (!db->dead)
-        (void)!db_run(db, slice_of("ROLLBACK"), &ignored);
+    if (db->dead)
+        return;
+    memcpy(key, db->duplicate_key, sizeof key);
+    (void)!db_run(db, slice_of("ROLLBACK"), &ignored);
+    memcpy(db->duplicate_key, key, sizeof key);
 }
 
 void db_add_quoted(const struct db *db, struct strbuf *sql, struct slice value)
