@@ -325,6 +325,7 @@ START_TEST(nothing_is_given_up_over_a_backlog)
     testing_wait_old();
     rows_reserved(200, 1); /* the lanes are far past it */
     testing_walk_conf->walk_interval = 3600000;
+    testing_walk_conf->events_enabled = false;
     testing_parts_start(TESTING_WALK | TESTING_RELAY, 1);
     testing_next_walk();
     ck_assert_int_ge(testing_walked().deferred, 1);
@@ -335,6 +336,7 @@ START_TEST(nothing_is_given_up_over_a_backlog)
     testing_next_walk();
     testing_wait(testing_number("SELECT COUNT(*) FROM orders WHERE reason='unrecoverable'") == 1, 5000, "now it is");
     testing_parts_stop();
+    ck_assert_int_eq(testing_number("SELECT COUNT(*) FROM local_message WHERE topic='event.order.rejected'"), 0);
     testing_letters_free(&dead);
     testing_sale_close();
 }

@@ -76,6 +76,7 @@ bool walk_give_up(struct visit *v, const struct balance_finding *f)
         .order = &f->order,
         .units_back = f->order.quantity, /* it never was a row, so MySQL has them */
         .reservations = true,            /* it has one */
+        .silent = !v->walk->conf->events_enabled,
         .letter = {.reason = REASON_UNRECOVERABLE,
                    .detail = detail,
                    .stage = "walk",
