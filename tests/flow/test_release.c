@@ -255,6 +255,7 @@ START_TEST(no_timer_at_all)
     ck_assert_int_eq(closed(""), 0);
     ck_assert(testing_shard_is(&testing_money, &dump));
     ck_assert_int_eq(testing_number("SELECT COUNT(*) FROM local_message"), 0);
+    testing_letters_free(&dead);
     strbuf_release(&dump);
 }
 END_TEST
@@ -361,6 +362,7 @@ START_TEST(one_that_is_refused_stands_alone)
     ck_assert(slice_is(dead.list[0].message_id, "D1"));
     ck_assert_str_eq(testing_header(&dead.list[0], "orderd-reason"), "constraint");
     ck_assert_ptr_nonnull(strstr(testing_header(&dead.list[0], "orderd-detail"), "order D7: "));
+    testing_letters_free(&dead);
     testing_admin("DROP TRIGGER %s.refuse", testing_schema());
     timer("D", 1, 30); /* replayed */
     testing_wait(closed("D") == 40, 10000, "it is closed as well");
