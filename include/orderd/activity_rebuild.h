@@ -43,7 +43,8 @@ struct activity_rebuilt {
     int32_t epoch;                          /* the new one; dry run: as it would be */
     int64_t live_orders, closed_orders;     /* adopted, or found to be known */
     int64_t kept_orders, unreadable_orders; /* reservations without a row: carried over; not in our format, so lost */
-    int64_t short_orders;                   /* live orders for which there was no room: the walk adopts them later */
+    int64_t short_orders;                   /* live orders that found no room, which the walk adopts later, or that no
+                                             * shard can take, which `orderctl reconcile` names */
     struct activity_rebuilt_shard *shards;  /* the caller's, as many as it has */
     struct stock_announced announced;
 };

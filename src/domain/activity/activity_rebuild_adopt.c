@@ -59,6 +59,8 @@ static bool judge(struct rebuild *r, const struct rebuild_order *o, const struct
     case STOCK_ADOPT_MARKED:
         return true;
     case STOCK_ADOPT_SHORT:
+    case STOCK_ADOPT_NEWER_EPOCH: /* its message lied, or MySQL was set back: one row must not keep the sale away */
+    case STOCK_ADOPT_CONFLICT:    /* what was kept became a row of another purchase meanwhile */
         r->out->short_orders++;
         return true;
     case STOCK_ADOPT_GONE: /* closed since it was read, and its return was quicker: nothing is to be adopted */

@@ -102,8 +102,9 @@ static void warn(const struct command *c)
         print_warning("%" PRId64 " reservations of the old shards were not in our format and are lost",
                       d->unreadable_orders);
     if (d->short_orders > 0)
-        print_warning("%" PRId64 " orders became rows too late to find room in their shard; run this again",
-                      d->short_orders);
+        print_warning("%" PRId64 " live orders are not in the shards; `orderctl reconcile --activity %" PRId64
+                      "` names them",
+                      d->short_orders, c->activity.id);
 }
 
 static void tell(const struct command *c)
