@@ -362,6 +362,67 @@ START_TEST(a_queue_that_is_never_empty)
 }
 END_TEST
 
+/* A row that no shard can take in does not keep the whole sale from coming back. */
+START_TEST(a_row_that_does_not_fit)
+{
+    sale_preheat();
+    sale_sell("good", 1, 2, 0, ORDER_PENDING);
+    sale_sell("forged", 2, 2, 0, ORDER_PENDING);
+    testing_ctl_run_sql("UPDATE orders SET epoch=900000 WHERE order_no='forged'");
+    sale_flush();
+    CTL("activity", "rebuild", sale_text, "-q");
+    sale_said(EXIT_PARTIAL,
+              "orderctl: warning: 1 live orders are not in the shards; `orderctl reconcile --activity %s` names them\n",
+              sale_text);
+    sale_agrees(ACTIVITY_SCHEDULED);
+    ck_assert_int_eq(sale_audit(0).held, 2);
+    CTL("reconcile", "--activity", sale_text);
+    ck_assert_ptr_nonnull(strstr(testing_ctl.out, "forged"));
+}
+END_TEST
+
+/* How many entries of indexes the server has read so far. */
+static int64_t entries_read(void)
+{
+    return testing_ctl_number("SELECT SUM(VARIABLE_VALUE) FROM information_schema.GLOBAL_STATUS WHERE VARIABLE_NAME IN("
+                              "'HANDLER_READ_NEXT','HANDLER_READ_RND','HANDLER_READ_RND_NEXT','HANDLER_ICP_ATTEMPTS')");
+}
+
+/* So many unpaid orders are usual. What they cost grows with their number, not with its square. */
+START_TEST(many_that_were_closed)
+{
+    enum { ORDERS = 30000, PAGE = 500 };
+    int64_t before;
+
+    SALE_CREATE(SALE_USUAL, "--no-rebuy");
+    CTL("activity", "approve", sale_text);
+    CTL("activity", "preheat", sale_text);
+    testing_ctl_run_sql(
+        "INSERT INTO orders(order_no,activity_id,user_id,user_seq,sku_id,quantity,amount,shard,epoch,"
+        "status,reserved_at,closed_at) SELECT CONCAT('c',seq),%" PRId64
+        ",1+seq DIV 3,seq MOD 3,77,1,9900,seq MOD 4,1,IF(seq MOD 1000,'closed','rejected'),'2026-01-01',"
+        "'2026-01-02' FROM seq_0_to_%d",
+        sale_id, ORDERS - 1);
+    /* Those of another sale lie between them. */
+    testing_ctl_run_sql("UPDATE orders SET id=id+1000000 WHERE id>%d;"
+                        "INSERT INTO orders(order_no,activity_id,user_id,user_seq,sku_id,quantity,amount,shard,epoch,"
+                        "status,reserved_at) SELECT CONCAT('x',seq),7,seq,0,77,1,9900,0,1,'pending','2026-01-01' FROM "
+                        "seq_1_to_100",
+                        ORDERS / 2);
+    sale_flush();
+    before = entries_read();
+    rebuild();
+    ck_assert_int_lt(entries_read() - before, 10 * ORDERS);
+    ck_assert_ptr_nonnull(strstr(testing_ctl.out, "\"closed_orders\":29970,"));
+    for (int shard = 0; shard < SALE_SHARDS; shard++)
+        ck_assert_int_eq(sale_audit(shard).buyer_marks, shard == 0 ? 7470 : 7500);
+    before = entries_read();
+    CTL("reconcile", "--activity", sale_text, "--json");
+    ck_assert_ptr_nonnull(strstr(testing_ctl.out, "\"done_orders\":30000,"));
+    ck_assert_int_lt(entries_read() - before, 10 * ORDERS);
+}
+END_TEST
+
 static void add_tests(TCase *t)
 {
     tcase_add_test(t, flushed);
@@ -376,6 +437,8 @@ static void add_tests(TCase *t)
     tcase_add_test(t, messages_on_their_way);
     tcase_add_test(t, forced);
     tcase_add_test(t, a_queue_that_is_never_empty);
+    tcase_add_test(t, a_row_that_does_not_fit);
+    tcase_add_test(t, many_that_were_closed);
 }
 
 int main(void)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "orderd/check.h"
+#include "orderd/order_done.h"
 
 #define COLUMNS                                                                                                        \
     "id,user_id,user_seq,quantity,amount,shard,epoch,"                                                                 \
@@ -67,19 +68,7 @@ static void add_live(struct strbuf *sql, int64_t activity, const int64_t *last)
                 activity, last[USER], last[USER], last[USER_SEQ], REBUILD_PAGE);
 }
 
-/* And the others beside them, by mark and id. */
-static void add_closed(struct strbuf *sql, int64_t activity, const int64_t *last)
-{
-    strbuf_reset(sql);
-    strbuf_addf(sql,
-                "SELECT " COLUMNS " FROM orders FORCE INDEX(uk_live) WHERE activity_id=%" PRId64
-                " AND live_user IS NULL AND (user_seq>%" PRId64 " OR (user_seq=%" PRId64 " AND id>%" PRId64
-                ")) AND status='%s' ORDER BY user_seq,id LIMIT %d",
-                activity, last[USER_SEQ], last[USER_SEQ], last[ID], order_status_name(ORDER_CLOSED), REBUILD_PAGE);
-}
-
-static bool all_pages(struct rebuild *r, void (*add)(struct strbuf *, int64_t, const int64_t *),
-                      rebuild_page_fn on_page)
+bool rebuild_live_rows(struct rebuild *r, rebuild_page_fn on_page)
 {
     struct page *p = check_calloc(1, sizeof *p);
     struct strbuf sql = STRBUF_INIT;
@@ -87,7 +76,7 @@ static bool all_pages(struct rebuild *r, void (*add)(struct strbuf *, int64_t, c
 
     p->last[USER_SEQ] = -1;
     do {
-        add(&sql, r->how->activity->id, p->last);
+        add_live(&sql, r->how->activity->id, p->last);
         ok = turn_page(r, &sql, p) && (p->count == 0 || on_page(r, p->list, p->count));
     } while (ok && p->count == REBUILD_PAGE);
     strbuf_release(&sql);
@@ -95,14 +84,32 @@ static bool all_pages(struct rebuild *r, void (*add)(struct strbuf *, int64_t, c
     return ok;
 }
 
-bool rebuild_live_rows(struct rebuild *r, rebuild_page_fn on_page)
+static bool closed_page(struct rebuild *r, struct order_done *walk, struct page *p, rebuild_page_fn on_page)
 {
-    return all_pages(r, add_live, on_page);
+    struct strbuf sql = STRBUF_INIT;
+    bool ok;
+
+    strbuf_add_str(&sql, "SELECT " COLUMNS);
+    order_done_where(walk, &sql, " AND status='closed'", REBUILD_PAGE);
+    ok = turn_page(r, &sql, p);
+    strbuf_release(&sql);
+    if (!ok)
+        return false;
+    order_done_took(walk, p->count, REBUILD_PAGE, p->last[ID]);
+    return p->count == 0 || on_page(r, p->list, p->count);
 }
 
 bool rebuild_closed_rows(struct rebuild *r, rebuild_page_fn on_page)
 {
-    return all_pages(r, add_closed, on_page);
+    struct order_done walk = {.activity_id = r->how->activity->id};
+    struct page *p = check_calloc(1, sizeof *p);
+    bool ok;
+
+    do
+        ok = order_done_seek(r->how->db, &walk, r->err) && (walk.end || closed_page(r, &walk, p, on_page));
+    while (ok && !walk.end);
+    free(p);
+    return ok;
 }
 
 /* ---- which have a row ---- */

@@ -4,6 +4,7 @@
 
 #include <uthash.h>
 #include "orderd/balance.h"
+#include "orderd/order_done.h"
 
 /* What MySQL has of one order. */
 struct row {
@@ -78,7 +79,7 @@ struct row_cursor {
     bool begun, end;
 };
 ORDERD_MUST_CHECK bool rows_live(struct scan *scan, struct row_cursor *cursor, struct error *err);
-ORDERD_MUST_CHECK bool rows_done(struct scan *scan, struct row_cursor *cursor, struct error *err);
+ORDERD_MUST_CHECK bool rows_done(struct scan *scan, struct order_done *walk, struct error *err);
 
 /* Live orders of one shard, and their units. */
 ORDERD_MUST_CHECK bool rows_of_shard(struct scan *scan, int shard, int64_t *orders, int64_t *units, struct error *err);

@@ -233,7 +233,6 @@ static bool read_page(struct scan *scan, struct row_cursor *cursor, int *rows, s
     struct taking taking = {scan, cursor, 0};
 
     page_begin(&scan->page);
-    strbuf_addf(&scan->sql, " LIMIT %d", scan->options->page);
     if (!db_query(scan->db, text_of(&scan->sql), take_next, &taking, err))
         return false;
     *rows = taking.rows;
@@ -254,8 +253,8 @@ bool rows_live(struct scan *scan, struct row_cursor *cursor, struct error *err)
     strbuf_addf(&scan->sql,
                 "SELECT " COLUMNS " FROM orders FORCE INDEX(uk_live) WHERE activity_id=%" PRId64
                 " AND live_user>=%" PRId64 " AND (live_user>%" PRId64 " OR user_seq>=%" PRId64
-                ") ORDER BY live_user,user_seq",
-                scan->report->activity.id, cursor->user, cursor->user, next_of(cursor));
+                ") ORDER BY live_user,user_seq LIMIT %d",
+                scan->report->activity.id, cursor->user, cursor->user, next_of(cursor), scan->options->page);
     cursor->begun = true;
     if (!read_page(scan, cursor, &rows, err))
         return false;
@@ -263,41 +262,24 @@ bool rows_live(struct scan *scan, struct row_cursor *cursor, struct error *err)
     return true;
 }
 
-/* The rows of one user_seq lie in uk_live in the order of their primary key. */
-static bool next_seq(struct scan *scan, struct row_cursor *cursor, struct error *err)
+bool rows_done(struct scan *scan, struct order_done *walk, struct error *err)
 {
-    strbuf_reset(&scan->sql);
-    strbuf_addf(&scan->sql,
-                "SELECT MIN(user_seq) FROM orders FORCE INDEX(uk_live) WHERE activity_id=%" PRId64
-                " AND live_user IS NULL AND user_seq>=%" PRId64,
-                scan->report->activity.id, next_of(cursor));
-    if (!db_query_i64(scan->db, text_of(&scan->sql), -1, &cursor->seq, err))
-        return false;
-    cursor->begun = true;
-    cursor->id = 0;
-    cursor->end = cursor->seq < 0;
-    return true;
-}
-
-bool rows_done(struct scan *scan, struct row_cursor *cursor, struct error *err)
-{
+    size_t page = (size_t)scan->options->page;
+    struct row_cursor cursor = {0};
     int rows = 0;
 
     page_begin(&scan->page);
     while (rows == 0) {
-        if (cursor->id == 0 && !next_seq(scan, cursor, err))
+        if (!order_done_seek(scan->db, walk, err))
             return false;
-        if (cursor->end)
+        if (walk->end)
             return true;
         strbuf_reset(&scan->sql);
-        strbuf_addf(&scan->sql,
-                    "SELECT " COLUMNS " FROM orders FORCE INDEX(uk_live) WHERE activity_id=%" PRId64
-                    " AND live_user IS NULL AND user_seq=%" PRId64 " AND id>%" PRId64 " ORDER BY id",
-                    scan->report->activity.id, cursor->seq, cursor->id);
-        if (!read_page(scan, cursor, &rows, err))
+        strbuf_add_str(&scan->sql, "SELECT " COLUMNS);
+        order_done_where(walk, &scan->sql, "", page);
+        if (!read_page(scan, &cursor, &rows, err))
             return false;
-        if (rows < scan->options->page)
-            cursor->id = 0; /* all of this user_seq were seen */
+        order_done_took(walk, (size_t)rows, page, cursor.id);
     }
     return true;
 }

@@ -231,10 +231,10 @@ static void report_done(struct scan *scan)
 
 static bool walk_done(struct scan *scan, struct error *err)
 {
-    struct row_cursor cursor = {0};
+    struct order_done walk = {.activity_id = scan->report->activity.id};
 
-    while (!cursor.end && !scan->ended) {
-        if (!rows_done(scan, &cursor, err))
+    while (!walk.end && !scan->ended) {
+        if (!rows_done(scan, &walk, err))
             return false;
         drop_unreadable(scan);
         if (!compare_look(scan, false, err) || !compare_settle(scan, true, err))
