@@ -167,11 +167,11 @@ X(activity_rebuild, "activity rebuild", "ID", 1, 1, "make the shards anew from t
   "  orderctl activity rebuild 1001 --dry-run\n"
   "  orderctl activity rebuild 1001 --drain 2m\n")
 X(activity_settle, "activity settle", "ID", 1, 1, "close the books of an activity that is over, and remove its keys",
-  "Refused until the last payment was due, no order is pending, nothing is reserved\n"
-  "in Redis, no order message, return or settlement of it waits or is quarantined in\n"
-  "the local message table, and a whole comparison of MySQL and Redis finds nothing\n"
-  "at all (`orderctl reconcile` shows the same). A dead letter that nobody decided\n"
-  "keeps its reservation, so it counts as well.\n"
+  "Refused until the last payment was due, no order is pending, nothing is\n"
+  "reserved in Redis, no order message, return or settlement of it waits or is\n"
+  "quarantined in the local message table, and a whole comparison of MySQL and\n"
+  "Redis finds nothing at all (`orderctl reconcile` shows the same). A dead letter\n"
+  "that nobody decided keeps its reservation, so it counts as well.\n"
   "\n"
   "From then on its stock row takes no orders: a message that still comes is\n"
   "rejected as activity_settled. Gates are told, and its keys are removed in small\n"
