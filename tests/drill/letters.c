@@ -3,9 +3,13 @@
  *   drill_letters CONF take QUEUE           takes out and prints every message, until none has come for half a second:
  *                                           message id, reason (as orderd reads it), tries, deliveries
  *   drill_letters CONF put QUEUE ID <BODY   publishes one message
+ *   drill_letters CONF listen QUEUE         makes a queue that gets all events
+ *   drill_letters CONF events QUEUE         takes out and prints every event, a line for each of its orders: message
+ * id, event, order number
  *
  * Ends with 1 and a sentence where the broker says no. */
 #include <inttypes.h>
+#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,7 +33,30 @@ static void print(const struct broker_delivery *d)
            reason_name(dead_letter_reason(d)), dead_letter_attempt(d), dead_letter_deliveries(d));
 }
 
-static int take(struct broker *b, const char *queue, struct error *err)
+static void print_event(const struct broker_delivery *d)
+{
+    json_t *root = json_loadb(d->body.ptr, d->body.len, 0, NULL), *entry;
+    size_t n;
+
+    json_array_foreach(json_object_get(root, "orders"), n, entry) printf(
+        "%.*s\t%s\t%s\n", (int)d->message_id.len, d->message_id.ptr, json_string_value(json_object_get(root, "event")),
+        json_string_value(json_object_get(entry, "order_no")));
+    json_decref(root);
+}
+
+static int listen_to_events(struct broker *b, const char *queue, struct error *err)
+{
+    static const struct broker_argument classic = {"x-queue-type", "classic", 0};
+    enum broker_presence presence;
+    struct error detail;
+
+    if (!broker_declare_queue(b, queue, &classic, 1, true, &presence, &detail, err) ||
+        !broker_bind_queue(b, queue, topology_name(TOPOLOGY_EXCHANGE_EVENT), "#", err))
+        return failed(err);
+    return presence == BROKER_PRESENT ? EXIT_SUCCESS : failed(&detail);
+}
+
+static int take(struct broker *b, const char *queue, void (*show)(const struct broker_delivery *), struct error *err)
 {
     struct broker_delivery list[AT_ONCE];
     size_t got = 1;
@@ -41,7 +68,7 @@ static int take(struct broker *b, const char *queue, struct error *err)
             (got > 0 && !broker_ack(b, list[got - 1].tag, true, err)))
             return failed(err);
         for (size_t i = 0; i < got; i++) {
-            print(&list[i]);
+            show(&list[i]);
             broker_delivery_release(&list[i]);
         }
     }
@@ -72,7 +99,12 @@ int main(int argc, char **argv)
 
     if (!b)
         return failed(&err);
-    code = strcmp(argv[2], "put") == 0 && argc == 5 ? put(b, argv[3], argv[4], &err) : take(b, argv[3], &err);
+    if (strcmp(argv[2], "put") == 0 && argc == 5)
+        code = put(b, argv[3], argv[4], &err);
+    else if (strcmp(argv[2], "listen") == 0)
+        code = listen_to_events(b, argv[3], &err);
+    else
+        code = take(b, argv[3], strcmp(argv[2], "events") == 0 ? print_event : print, &err);
     broker_close(&b, true);
     conf_destroy(&conf);
     return code;
