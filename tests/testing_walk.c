@@ -140,6 +140,11 @@ void testing_parts_start(unsigned parts, unsigned walk_number)
         walks[i] = walk_start(&shared);
 }
 
+void testing_parts_reload(const struct conf *conf)
+{
+    atomic_store(&shared.conf, conf);
+}
+
 static void stop_walks(void)
 {
     int64_t began = testing_now_ms();

@@ -40,6 +40,7 @@ void testing_walk_clean(void);
 enum testing_parts { TESTING_WALK = 1, TESTING_RELAY = 2, TESTING_LANES = 4 };
 void testing_parts_start(unsigned parts, unsigned walks);
 void testing_parts_stop(void);
+void testing_parts_reload(const struct conf *conf); /* as SIGHUP does; it must outlive them */
 /* The same in a process of its own, until it is killed. fault: ORDERD_FAULT or NULL. */
 pid_t testing_parts_fork(unsigned parts, const char *fault);
 void testing_parts_killed(pid_t pid); /* waits until its fault has killed it; fails where that takes long */

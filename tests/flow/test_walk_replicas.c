@@ -226,6 +226,8 @@ END_TEST
 /* Switched off and on again while it runs. */
 START_TEST(switched_off)
 {
+    struct conf on;
+
     testing_sale_open(10, 1, 1);
     testing_walk_conf->walk_enabled = false;
     testing_walk_conf->walk_interval = 100;
@@ -236,7 +238,9 @@ START_TEST(switched_off)
     testing_send(&(struct order){0}); /* refused by the lanes: they are at work, and a tenth of a second is over */
     testing_letters_dead(&dead, 1, 300);
     ck_assert_int_eq(testing_walked().walks, 0);
-    testing_walk_conf->walk_enabled = true;
+    on = *testing_walk_conf;
+    on.walk_enabled = true;
+    testing_parts_reload(&on);
     testing_wait_orders(1, 10000);
     testing_parts_stop();
     testing_letters_free(&dead);
