@@ -93,6 +93,21 @@ START_TEST(what_is_rebuilt)
 }
 END_TEST
 
+/* Where the create queue has another name, that is where lost orders go. */
+START_TEST(another_create_queue)
+{
+    testing_sale_open(10, 1, 1);
+    testing_walk_conf->create_queue = testing_lane_conf->create_queue;
+    (void)testing_buy(1, 1);
+    testing_wait_old();
+    testing_parts_start(EVERYTHING, 1);
+    testing_wait_orders(1, 10000);
+    testing_parts_stop();
+    ck_assert_int_eq(testing_ready("order.create"), 0);
+    testing_sale_close();
+}
+END_TEST
+
 /* Younger than W and the retry delays together: its message may be anywhere. */
 START_TEST(young_orders_are_left_alone)
 {
@@ -373,6 +388,7 @@ int main(void)
     tcase_add_unchecked_fixture(c, NULL, testing_walk_clean);
     tcase_add_test(c, a_dead_web_tier);
     tcase_add_test(c, what_is_rebuilt);
+    tcase_add_test(c, another_create_queue);
     tcase_add_test(c, young_orders_are_left_alone);
     tcase_add_test(c, the_last_second);
     tcase_add_test(c, a_backlog);

@@ -1,5 +1,6 @@
 /* What a local message's topic means: X("topic", KIND, "prose")
- *   PUBLISH_ORDER  to exchange `order`, routing key = topic; message id = what follows the key's first ':'
+ *   PUBLISH_ORDER  to exchange `order`, routing key = topic (for order.create: create.queue); message id = what follows
+ *                  the key's first ':'
  *   PUBLISH_EVENT  to exchange `order.event`; topic and key begin with "event." (an event may have the name of a message
  *                  that others send), the rest of them is routing key and message id
  *   STOCK_RETURN   the script `return` in Redis for each order of the payload (stock_effect.h)

@@ -80,7 +80,15 @@ static bool take_headers(struct publication *p, struct slice headers, struct err
     return true;
 }
 
-bool publication_prepare(struct publication *p, const struct sending *s, struct error *err)
+/* The create queue may have another name here; whoever wrote the row need not know. */
+static const char *key_of(const struct publication *p, const struct conf *conf)
+{
+    bool create = strcmp(p->topic, topology_name(TOPOLOGY_QUEUE_CREATE)) == 0;
+
+    return create ? conf->create_queue : p->topic;
+}
+
+bool publication_prepare(struct publication *p, const struct conf *conf, const struct sending *s, struct error *err)
 {
     const struct local_message *m = s->message;
     struct slice topic = bare(s, m->topic);
@@ -88,7 +96,7 @@ bool publication_prepare(struct publication *p, const struct sending *s, struct 
     snprintf(p->topic, sizeof p->topic, "%.*s", (int)topic.len, topic.ptr);
     p->args = (struct broker_publication){
         .exchange = topology_name(s->kind == EFFECT_PUBLISH_EVENT ? TOPOLOGY_EXCHANGE_EVENT : TOPOLOGY_EXCHANGE_ORDER),
-        .routing_key = p->topic,
+        .routing_key = key_of(p, conf),
         .body = m->payload,
         .message_id = default_id(s),
         .headers = p->headers,

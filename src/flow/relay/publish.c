@@ -301,7 +301,7 @@ static void publish_one(struct relay *relay, struct flight *flight, struct sendi
 
     if (outlet->closed_until > clock_mono_ms())
         relay_settle(s, LOCAL_MESSAGE_WAIT, OUTLET_REST_MS, relay_text(relay, outlet->why));
-    else if (publication_prepare(p, s, &err))
+    else if (publication_prepare(p, relay->conf, s, &err))
         dispatch(relay, flight, s, p);
     else
         relay_settle(s, LOCAL_MESSAGE_QUARANTINE, 0, relay_text(relay, err.text));

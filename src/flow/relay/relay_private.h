@@ -109,7 +109,7 @@ struct publication {
 
 /* What the row says. false, with a sentence, where it cannot be published as it is. Either way publication_release;
  * p is zeroed memory, or was released. */
-bool publication_prepare(struct publication *p, const struct sending *s, struct error *err);
+bool publication_prepare(struct publication *p, const struct conf *conf, const struct sending *s, struct error *err);
 void publication_release(struct publication *p);
 
 /* ---- the rest ---- */
