@@ -238,9 +238,9 @@ START_TEST(listed)
     /* What another program may have written. */
     testing_ctl_run_sql("UPDATE activity SET title=CONCAT('x',CHAR(27),'[2J') WHERE id=3");
     CTL("activity", "list");
-    ck_assert_str_eq(testing_ctl.out, "ID  STATE   STARTS (UTC)      ENDS (UTC)        AVAILABLE  TITLE\n"
-                                      " 1  review  2030-01-01 00:00  2030-01-02 00:00        5/5  t\n"
-                                      " 3  review  2030-01-01 00:00  2030-01-02 00:00        5/5  x?[2J\n");
+    ck_assert_str_eq(testing_ctl.out, "ID  STATE   STARTS (UTC)      ENDS (UTC)        PREHEATED  AVAILABLE  TITLE\n"
+                                      " 1  review  2030-01-01 00:00  2030-01-02 00:00  no               5/5  t\n"
+                                      " 3  review  2030-01-01 00:00  2030-01-02 00:00  no               5/5  x?[2J\n");
     CTL("activity", "list", "--json");
     ck_assert_ptr_nonnull(strstr(testing_ctl.out, "\"title\":\"x\\u001b[2J\""));
     CTL("activity", "show", "99");

@@ -142,10 +142,71 @@ START_TEST(shown_forgotten)
 }
 END_TEST
 
+/* ---- what differs between the row and Redis ---- */
+
+static void shows(const char *text)
+{
+    CTL("activity", "show", sale_text);
+    ck_assert_int_eq(testing_ctl.code, EXIT_OK);
+    ck_assert_msg(strstr(testing_ctl.out, text) != NULL, "no \"%s\" in %s", text, testing_ctl.out);
+}
+
+static json_t *shard(json_t *json, size_t i)
+{
+    return json_array_get(json_object_get(json, "shards"), i);
+}
+
+START_TEST(shown_faults)
+{
+    struct stock_paused answer;
+    json_t *json;
+
+    sale_preheat();
+    shows("\n  Gates know that it is scheduled, since 20");
+    ck_assert_ok(stock_pause(sale_kv, &(struct stock_pause){sale_id, 1, true, 1}, &answer, &err), &err);
+    shows("  adds up\n  shard 1    251     251       0       0          0  is paused: a rebuild was cut short\n");
+    testing_ctl_run_sql("UPDATE activity SET state='ended',ends_at=ends_at+INTERVAL 1 HOUR");
+    shows("  is for sale at other times\n");
+    shows("\n  Gates have not been told; ");
+    testing_ctl_run_sql("UPDATE activity SET epoch=2");
+    shows("  has another epoch\n");
+    CTL("activity", "show", sale_text, "--json");
+    json = sale_parsed();
+    ck_assert_str_eq(json_string_value(json_object_get(shard(json, 0), "fault")), "other_epoch");
+    ck_assert_str_eq(json_string_value(json_object_get(shard(json, 0), "state")), "present");
+    ck_assert(json_is_false(json_object_get(json_object_get(json, "gates"), "told")));
+    ck_assert(json_is_true(json_object_get(json_object_get(json, "stock"), "takes_orders")));
+    json_decref(json);
+    testing_ctl_run_sql("UPDATE activity SET epoch=1,state='scheduled',ends_at=ends_at-INTERVAL 1 HOUR");
+    CTL("activity", "show", sale_text, "--json");
+    json = sale_parsed();
+    ck_assert(json_is_null(json_object_get(shard(json, 0), "fault")));
+    ck_assert_str_eq(json_string_value(json_object_get(shard(json, 1), "fault")), "paused");
+    ck_assert(json_is_true(json_object_get(json_object_get(json, "gates"), "told")));
+    ck_assert(json_is_string(json_object_get(json_object_get(json, "gates"), "changed_at")));
+    json_decref(json);
+}
+END_TEST
+
+START_TEST(shown_settled)
+{
+    sale_preheat();
+    CTL("activity", "end", sale_text);
+    testing_ctl_run_sql("UPDATE activity SET starts_at=starts_at-INTERVAL 1 HOUR,ends_at=ends_at-INTERVAL 30 MINUTE");
+    CTL("activity", "settle", sale_text);
+    ck_assert_msg(testing_ctl.code == EXIT_OK, "%s", testing_ctl.err);
+    CTL("activity", "show", sale_text);
+    sale_said(EXIT_OK,
+              "orderctl: it takes no more orders\norderctl: it is settled, and its keys are gone from Redis\n");
+}
+END_TEST
+
 static void add_tests(TCase *t)
 {
     tcase_add_test(t, shown);
     tcase_add_test(t, shown_forgotten);
+    tcase_add_test(t, shown_faults);
+    tcase_add_test(t, shown_settled);
 }
 
 int main(void)

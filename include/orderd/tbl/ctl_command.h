@@ -167,11 +167,11 @@ X(activity_rebuild, "activity rebuild", "ID", 1, 1, "make the shards anew from t
   "  orderctl activity rebuild 1001 --dry-run\n"
   "  orderctl activity rebuild 1001 --drain 2m\n")
 X(activity_settle, "activity settle", "ID", 1, 1, "close the books of an activity that is over, and remove its keys",
-  "Refused until the last payment was due, no order is pending, nothing is\n"
-  "reserved in Redis, no order message, return or settlement of it waits or is\n"
-  "quarantined in the local message table, and a whole comparison of MySQL and\n"
-  "Redis finds nothing at all (`orderctl reconcile` shows the same). A dead letter\n"
-  "that nobody decided keeps its reservation, so it counts as well.\n"
+  "Refused until the last payment was due, no order is pending, nothing is reserved\n"
+  "in Redis, no order message, return or settlement of it waits or is quarantined\n"
+  "in the local message table, and a whole comparison of MySQL and Redis finds\n"
+  "nothing at all (`orderctl reconcile` shows the same). A dead letter that nobody\n"
+  "decided keeps its reservation, so it counts as well.\n"
   "\n"
   "From then on its stock row takes no orders: a message that still comes is\n"
   "rejected as activity_settled. Gates are told, and its keys are removed in small\n"
@@ -184,9 +184,12 @@ X(activity_settle, "activity settle", "ID", 1, 1, "close the books of an activit
   "  orderctl activity settle 1001 --dry-run\n"
   "  orderctl activity settle 1001\n")
 X(activity_show, "activity show", "ID", 1, 1, "show an activity and whether its numbers add up",
-  "The activity, its orders in MySQL, its shards in Redis, and the balance between\n"
-  "them. MySQL and Redis are read a moment apart, so while orders come in a few\n"
-  "units may be on their way; `held without a live order` is their net number.\n"
+  "The activity, its orders in MySQL, its shards in Redis, what gates were told,\n"
+  "and the balance between them. A shard says what is wrong with it: missing,\n"
+  "damaged, of another epoch, for sale at other times, paused.\n"
+  "\n"
+  "MySQL and Redis are read a moment apart, so while orders come in a few units may\n"
+  "be on their way; `held without a live order` is their net number.\n"
   "\n"
   "Exit codes: 0 shown; 3 Redis could not be read, the rest is shown; 65 there is\n"
   "no such activity.\n"

@@ -29,6 +29,7 @@ static void list(void *arg, const struct activity *a)
     table_text(&l->table, activity_state_name(a->state), activity_tint(a->state));
     table_time(&l->table, a->starts_at);
     table_time(&l->table, a->ends_at);
+    table_text(&l->table, a->preheated ? "yes" : "no", a->preheated ? TINT_NONE : TINT_DIM);
     snprintf(text, sizeof text, "%" PRId64 "/%" PRId64, a->available, a->total_stock);
     table_text(&l->table, text, TINT_NONE);
     table_text(&l->table, a->title, TINT_NONE);
@@ -36,14 +37,15 @@ static void list(void *arg, const struct activity *a)
 
 bool ctl_activity_list(struct ctl *ctl, struct error *err)
 {
-    static const char *const heads[] = {"-ID", "STATE", "STARTS (UTC)", "ENDS (UTC)", "-AVAILABLE", "TITLE"};
+    static const char *const heads[] = {"-ID",       "STATE",      "STARTS (UTC)", "ENDS (UTC)",
+                                        "PREHEATED", "-AVAILABLE", "TITLE"};
     struct listing l = {.ctl = ctl};
     struct db *db = ctl_open_schema(ctl, err);
     bool ok;
 
     if (!db)
         return false;
-    table_begin(&l.table, heads, 6);
+    table_begin(&l.table, heads, 7);
     ok = activity_read(db, NULL, 0, list, &l, err);
     if (ok && !ctl->json && l.table.cells == 0)
         print_note(ctl, "there is no activity; see `orderctl activity create --help`");

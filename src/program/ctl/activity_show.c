@@ -4,16 +4,22 @@
 #include <stdlib.h>
 
 #include "activity.h"
+#include "orderd/activity_apply.h"
 #include "orderd/check.h"
+#include "orderd/clock.h"
 #include "orderd/stock.h"
 #include "record.h"
 
 struct view {
     struct activity activity;
     struct activity_standing standing;
+    struct order_stock stock;
+    int64_t database_now, redis_now; /* less our own clock at that moment, so that they compare */
     bool redis_read;
     int32_t shards;
     struct stock_audit *audits;
+    struct activity_look look;
+    struct stock_announced announced; /* whether there is something to announce */
 };
 
 /* Sums over the shards, and what they say together with MySQL. */
@@ -27,13 +33,22 @@ struct balance {
 
 /* ---- read ---- */
 
+/* Its keys ought to be there. */
+static bool on_sale(const struct activity *a)
+{
+    return a->preheated && a->state != ACTIVITY_SETTLED;
+}
+
 static bool read_redis(struct ctl *ctl, struct view *v, struct error *err)
 {
+    struct stock_announcement announcement = activity_announcement(&v->activity);
     struct kv *kv = ctl_open_kv(ctl, err);
-    bool ok = kv != NULL;
+    bool ok;
 
-    for (int32_t i = 0; i < v->shards && ok; i++)
-        ok = stock_audit(kv, v->activity.id, i, &v->audits[i], err);
+    announcement.look = true;
+    ok = kv && activity_look(kv, &v->activity, v->audits, &v->look, err);
+    v->redis_now = v->look.redis_now - clock_mono_ms();
+    ok = ok && (!on_sale(&v->activity) || stock_announce(kv, &announcement, &v->announced, err));
     kv_close(&kv);
     return ok;
 }
@@ -42,7 +57,10 @@ static bool read_database(struct ctl *ctl, struct view *v, struct error *err)
 {
     struct db *db = ctl_open_schema(ctl, err);
     bool ok = db && activity_store_get(db, ctl->operand_id, &v->activity, err) &&
-              activity_store_standing(db, ctl->operand_id, &v->standing, err);
+              activity_store_standing(db, ctl->operand_id, &v->standing, err) &&
+              order_store_stock(db, ctl->operand_id, &v->stock, err) && activity_store_now(db, &v->database_now, err);
+
+    v->database_now -= clock_mono_ms();
 
     db_close(&db);
     return ok;
@@ -95,11 +113,15 @@ static void record_orders(struct strbuf *line, const struct activity_standing *s
     record_close(line, '}');
 }
 
-static void record_shard(struct strbuf *line, int32_t shard, const struct stock_audit *a)
+static void record_shard(struct strbuf *line, const struct view *v, int32_t shard)
 {
+    const struct stock_audit *a = &v->audits[shard];
+    enum shard_fault fault = shard_fault_of(&v->activity, a);
+
     record_open(line, NULL, '{');
     record_number(line, "shard", shard);
     record_text(line, "state", shard_state(a));
+    record_text(line, "fault", fault == SHARD_FINE ? NULL : shard_fault_name(fault));
 #define X(field)                                                                                                       \
     if (a->code != STOCK_AUDIT_NO_SHARD)                                                                               \
         record_number(line, #field, a->field);
@@ -127,6 +149,19 @@ static void record_balance(struct strbuf *line, const struct balance *b)
     record_close(line, '}');
 }
 
+static bool gates_told(const struct view *v)
+{
+    return on_sale(&v->activity) && v->announced.code == STOCK_ANNOUNCE_ALREADY;
+}
+
+static void record_gates(struct strbuf *line, const struct view *v)
+{
+    record_open(line, "gates", '{');
+    record_bool(line, "told", gates_told(v));
+    record_time(line, "changed_at", v->announced.changed_at);
+    record_close(line, '}');
+}
+
 static void print_record(const struct view *v)
 {
     struct strbuf line = STRBUF_INIT;
@@ -139,14 +174,16 @@ static void print_record(const struct view *v)
     record_open(&line, "stock", '{');
     record_number(&line, "total", v->standing.total);
     record_number(&line, "available", v->standing.available);
+    record_bool(&line, "takes_orders", v->stock.exists && v->stock.takes_orders);
     record_close(&line, '}');
     record_orders(&line, &v->standing);
     record_bool(&line, "redis_read", v->redis_read);
     if (v->redis_read) {
         record_open(&line, "shards", '[');
         for (int32_t i = 0; i < v->shards; i++)
-            record_shard(&line, i, &v->audits[i]);
+            record_shard(&line, v, i);
         record_close(&line, ']');
+        record_gates(&line, v);
         record_balance(&line, &b);
     } else {
         record_null(&line, "shards");
@@ -180,10 +217,25 @@ static void print_orders(const struct ctl *ctl, const struct activity_standing *
     table_end(ctl, &t);
 }
 
-static void add_row(struct table *t, int32_t shard, const struct stock_audit *a)
+/* What is wrong with a shard's numbers is worse than that it is paused or for sale at other times. */
+static void add_shard_state(struct table *t, const struct view *v, const struct stock_audit *a)
 {
+    enum shard_fault fault = shard_fault_of(&v->activity, a);
+
+    if (a->code != STOCK_AUDIT_PRESENT)
+        table_text(t, shard_state(a), TINT_BAD);
+    else if (!stock_audit_balances(a))
+        table_text(t, "does not add up", TINT_BAD);
+    else if (fault == SHARD_FINE)
+        table_text(t, "adds up", TINT_GOOD);
+    else
+        table_text(t, shard_fault_what(fault), TINT_BAD);
+}
+
+static void add_row(struct table *t, const struct view *v, int32_t shard)
+{
+    const struct stock_audit *a = &v->audits[shard];
     char name[32];
-    bool good = a->code == STOCK_AUDIT_PRESENT && stock_audit_balances(a);
 
     snprintf(name, sizeof name, "  shard %" PRId32, shard);
     table_text(t, name, TINT_NONE);
@@ -192,11 +244,7 @@ static void add_row(struct table *t, int32_t shard, const struct stock_audit *a)
     table_number(t, a->held);
     table_number(t, a->sold);
     table_number(t, a->forfeited);
-    table_text(t,
-               a->code != STOCK_AUDIT_PRESENT ? shard_state(a)
-               : good                         ? "adds up"
-                                              : "does not add up",
-               good ? TINT_GOOD : TINT_BAD);
+    add_shard_state(t, v, a);
 }
 
 static void print_shards(const struct ctl *ctl, const struct view *v)
@@ -206,7 +254,7 @@ static void print_shards(const struct ctl *ctl, const struct view *v)
 
     table_begin(&t, heads, 7);
     for (int32_t i = 0; i < v->shards; i++)
-        add_row(&t, i, &v->audits[i]);
+        add_row(&t, v, i);
     putchar('\n');
     table_end(ctl, &t);
 }
@@ -245,24 +293,55 @@ static void print_balance(const struct ctl *ctl, const struct view *v, const str
     print_difference(b);
 }
 
+static void print_gates(const struct view *v)
+{
+    char since[32];
+
+    clock_format_iso(since, sizeof since, v->announced.changed_at);
+    if (gates_told(v))
+        printf("\n  Gates know that it is %s, since %s.\n", activity_state_name(v->activity.state), since);
+    else
+        printf("\n  Gates have not been told; a running orderd does that within a second, if its shards are there.\n");
+}
+
 static void print_text(const struct ctl *ctl, const struct view *v)
 {
     struct balance b = balance_of(v);
 
     activity_print(ctl, &v->activity);
     print_orders(ctl, &v->standing);
+    if (v->stock.exists && !v->stock.takes_orders)
+        print_note(ctl, "it takes no more orders");
     if (!v->redis_read)
         return;
+    if (b.present == 0 && v->activity.state == ACTIVITY_SETTLED) {
+        print_note(ctl, "it is settled, and its keys are gone from Redis");
+        return;
+    }
     if (b.present == 0 && !v->activity.preheated) {
         print_note(ctl, "it is not in Redis yet; `orderctl activity preheat %" PRId64 "` puts it there",
                    v->activity.id);
         return;
     }
     print_shards(ctl, v);
+    print_gates(v);
     if (v->activity.reservations)
         print_balance(ctl, v, &b);
     else
         print_note(ctl, "its web tier takes stock without reservations: Redis has no ledger to compare with");
+}
+
+/* Redis opens and closes a sale by its own clock. */
+#define CLOCKS_APART_MS 2000
+
+static void warn_of_clocks(const struct view *v)
+{
+    int64_t apart = v->redis_now - v->database_now;
+
+    if (v->redis_read && (apart > CLOCKS_APART_MS || apart < -CLOCKS_APART_MS))
+        print_warning("the clock of Redis is %" PRId64
+                      " ms %s that of the database: its sale begins and ends by the former",
+                      apart < 0 ? -apart : apart, apart < 0 ? "behind" : "ahead of");
 }
 
 bool ctl_activity_show(struct ctl *ctl, struct error *err)
@@ -279,6 +358,7 @@ bool ctl_activity_show(struct ctl *ctl, struct error *err)
         print_record(&v);
     else
         print_text(ctl, &v);
+    warn_of_clocks(&v);
     if (!v.redis_read) {
         print_warning("Redis is not shown: %s", redis.text);
         ctl->code = EXIT_PARTIAL;
