@@ -21,6 +21,7 @@ struct buyers {
     struct backoff backoff;
     int64_t not_before_ms, down_since_ms; /* down_since_ms 0: it works */
     struct error why;
+    int32_t epoch;             /* the activity's, as far as it is known */
     struct order batch[BATCH]; /* attempts in hand: made, not answered */
     size_t count;
     struct buyers_totals totals;
@@ -59,6 +60,7 @@ struct buyers *buyers_create(const struct conf *conf, const struct buyers_plan *
 
     b->conf = conf;
     b->plan = *plan;
+    b->epoch = plan->activity->epoch;
     backoff_init(&b->backoff, 100, 2000, backoff_seed());
     pace_init(&b->pace, plan->per_second, clock_mono_us());
     return b;
@@ -115,7 +117,7 @@ static void make_attempt(struct buyers *b, struct order *o)
         .sku_id = a->sku_id,
         .quantity = b->plan.quantity,
         .amount = a->unit_price * b->plan.quantity,
-        .epoch = a->epoch,
+        .epoch = b->epoch,
     };
     o->shard = stock_home_shard(o->user_id, a->shards);
     snprintf(o->order_no, sizeof o->order_no, "%" PRId64, order_no_next(&b->plan.maker, clock_wall_ms()));
@@ -134,6 +136,39 @@ static void fill_hand(struct buyers *b)
         make_attempt(b, &b->batch[b->count++]);
 }
 
+/* ---- the sale goes on under another epoch: it was rebuilt ---- */
+
+static bool of_old_epoch(const struct stock_deducted *answer)
+{
+    return answer->code == STOCK_DEDUCT_CLOSED && strcmp(answer->note, "epoch") == 0;
+}
+
+/* What is announced to gates says which one it is. */
+static void learn_epoch(struct buyers *b)
+{
+    struct slice argv[3] = {slice_of("HGET"), {0}, slice_of("epoch")};
+    char key[STOCK_STATE_KEY_MAX];
+    struct error ignored;
+    struct kv_reply *reply;
+
+    stock_state_key(key, b->plan.activity->id);
+    argv[1] = slice_of(key);
+    reply = kv_command(b->kv, argv, 3, &ignored);
+    if (reply && kv_reply_integer(reply) > b->epoch && kv_reply_integer(reply) <= ORDER_EPOCH_MAX)
+        b->epoch = (int32_t)kv_reply_integer(reply);
+    kv_reply_free(&reply);
+}
+
+static void learn_from(struct buyers *b, const struct stock_deducted *answers, const struct error *errs, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (errs[i].code == ERROR_NONE && of_old_epoch(&answers[i])) {
+            learn_epoch(b);
+            return;
+        }
+    }
+}
+
 /* true: answered for good. */
 static bool take_answer(struct buyers *b, struct order *o, const struct stock_deducted *answer, const struct error *err)
 {
@@ -141,6 +176,10 @@ static bool take_answer(struct buyers *b, struct order *o, const struct stock_de
 
     if (class_ == ERROR_CLASS_OUTAGE || class_ == ERROR_CLASS_SETUP) {
         note_down(b, err);
+        return false;
+    }
+    if (err->code == ERROR_NONE && of_old_epoch(answer) && o->epoch != b->epoch) {
+        o->epoch = b->epoch;
         return false;
     }
     b->totals.answered++;
@@ -179,6 +218,7 @@ static void ask(struct buyers *b)
         return;
     }
     note_up(b);
+    learn_from(b, answers, errs, asked);
     for (size_t i = 0; i < asked; i++) {
         struct order o = b->batch[i];
 

@@ -1,4 +1,5 @@
-/* Distinct buyers, each of whom tries once to take units by the deduct script. One thread. An attempt whose answer was
+/* Distinct buyers, each of whom tries once to take units by the deduct script. One thread. Where the sale has another
+ * epoch by now, they read it from what is announced to gates, and ask again. An attempt whose answer was
  * lost is made again with the same order number until Redis answers: code 2 then says that it had been taken. */
 #ifndef ORDERD_LOAD_BUYERS_H
 #define ORDERD_LOAD_BUYERS_H
