@@ -376,6 +376,10 @@ static const struct {
     {{"rate", "--activity", "7", "--rate", "max", "--seconds", "3"}, false},
     {{"rate", "--activity", "7", "--rate", "200"}, false},
     {{"verify", "--activity", "7"}, false},
+    {{"pay", "--activity", "7"}, true},
+    {{"pay", "--activity", "7", "--share=40", "--late=20", "--wrong=20", "--cancel=20"}, true},
+    {{"pay", "--activity", "7", "--share=41", "--late=20", "--wrong=20", "--cancel=20"}, false},
+    {{"pay", "--activity", "7", "--ids", "a"}, false},
 };
 
 START_TEST(command_lines)

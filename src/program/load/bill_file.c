@@ -52,6 +52,7 @@ static bool take(struct bills *bills, char *line)
     char *words[WORDS];
     int64_t activity, amount;
     struct bill step = {0}, *b;
+    uint32_t index;
 
     if (!split(line, words) || !order_no_valid(slice_of(words[ORDER_NO])) ||
         !units_parse_i64(words[ACTIVITY], 1, INT64_MAX, &activity) ||
@@ -59,7 +60,8 @@ static bool take(struct bills *bills, char *line)
         return false;
     if (activity != bills->activity)
         return true;
-    b = &bills->list[bills_add(bills, slice_of(words[ORDER_NO]), amount)];
+    index = bills_add(bills, slice_of(words[ORDER_NO]), amount); /* the list may move */
+    b = &bills->list[index];
     b->plan = step.plan;
     b->state = step.state;
     b->after_sent = b->state != BILL_PLANNED && bill_plan_row((enum bill_plan)b->plan)->first == PUBLISH_ORDER;

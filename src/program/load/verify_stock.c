@@ -78,7 +78,8 @@ static bool on_held(const struct stock_entry *held, void *data)
 static bool on_gone(const struct stock_entry *gone, void *data)
 {
     struct shard *s = data;
-    struct book_entry *e = &s->v->book->entries[book_see(s->v->book, gone->order_no)];
+    uint32_t index = book_see(s->v->book, gone->order_no); /* the entries may move */
+    struct book_entry *e = &s->v->book->entries[index];
 
     e->seen |= BOOK_GONE;
     if (gone->gone == STOCK_GONE_SOLD)
