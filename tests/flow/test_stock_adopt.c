@@ -345,6 +345,14 @@ START_TEST(a_late_adopt_never_beats_the_return)
     row = testing_row(&s, "b", 43, 1, PENDING);
     row.epoch--;
     ck_assert_int_eq(testing_adopt_row(&s, &row).code, STOCK_ADOPT_GONE);
+    /* A rebuild adopts the orders of a foreign web tier too, and nobody would ever return them again. */
+    g = testing_giveback(&s, "c", 1);
+    g.reservations = false;
+    g.epoch--;
+    ck_assert_str_eq(testing_return(&s, &g).note, "old_epoch");
+    row = testing_row(&s, "c", 44, 1, PENDING);
+    row.epoch--;
+    ck_assert_int_eq(testing_adopt_row(&s, &row).code, STOCK_ADOPT_GONE);
     ck_assert_int_eq(testing_shard_audit(&s).left, 10);
 }
 END_TEST

@@ -212,8 +212,9 @@ START_TEST(return_without_reservations)
     g.reservations = false;
     g.epoch--;
     ck_assert_str_eq(testing_return(&s, &g).note, "old_epoch");
-    testing_shard_hash(&s, STOCK_KEY_GONE, "c", NULL);
-    g.epoch++;
+    testing_shard_hash(&s, STOCK_KEY_GONE, "c", "refused");
+    g = testing_giveback(&s, "e", 5);
+    g.reservations = false;
     r = testing_return(&s, &g);
     ck_assert_int_eq(r.code, STOCK_RETURN_CUT);
     ck_assert_int_eq(r.dropped, 5);

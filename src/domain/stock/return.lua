@@ -17,8 +17,8 @@
 --    1  given back
 --    2  given back, but the cap cut units off: the shard would have held more than it may. Raise an alarm
 --    0  nothing to do; note: returned, forfeited, refused or sold (what had become of it before), or old_epoch (the
---       shard was rebuilt since, without this order's units). With reservations the number is then marked refused, so
---       that no adopt on its way can take units for it
+--       shard was rebuilt since, without this order's units; the number is then marked refused, so that no adopt on its
+--       way can take units for it)
 --   -1  no such shard; nothing changed: wait, or leave it where the activity is settled
 --   -2  no such reservation: the number is now marked refused, so that a late deduct cannot take units for it
 --   -4  the order is of a later epoch than the shard, which has lost its rebuild; nothing changed: wait
@@ -98,7 +98,7 @@ end
 
 if not held then
   if epoch > meta[5] then return answer(-4, '', left) end
-  if ARGV[6] == '1' then
+  if ARGV[6] == '1' or epoch < meta[5] then
     redis.call('HSET', KEYS[3], order_no, 'refused')
     keep_ttl()
   end
