@@ -1,9 +1,11 @@
 /* domain/order: what is told on order.event, to the letter, and the local message that tells it. */
 #include "testing.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "orderd/order_event.h"
+#include "testing_schema.h"
 
 static const struct order sample = {
     .order_no = "1812345678901234567",
@@ -105,6 +107,81 @@ START_TEST(topics_with_a_number)
 }
 END_TEST
 
+/* ---- the published schema ---- */
+
+static const struct {
+    const char *body;
+    bool good, strict;
+} documents[] = {
+#define ORDER               "{\"order_no\":\"A\",\"activity_id\":1,\"user_id\":2,\"sku_id\":3,\"quantity\":1,\"amount\":0"
+#define EVENT(event, order) "{\"v\":1,\"event\":\"" event "\",\"at\":1764400900417,\"orders\":[" order "]}"
+    {EVENT("order.created", ORDER ",\"expires_at\":1764400900417}"), true, true},
+    {EVENT("order.closed", ORDER ",\"reason\":\"unpaid\"}"), true, true},
+    {EVENT("order.closed", ORDER ",\"reason\":\"unpaid\"}," ORDER ",\"reason\":\"unpaid\"}"), true, true},
+    {EVENT("order.refund_due", ORDER ",\"reason\":\"refund_second\",\"payment_ref\":\"r\",\"payment_amount\":1}"), true,
+     true},
+    {EVENT("order.closed", ORDER ",\"reason\":\"unpaid\",\"more\":1}"), true, false},
+    {EVENT("order.closed", ORDER "}"), false, true},
+    {EVENT("order.closed", ORDER ",\"reason\":1}"), false, true},
+    {EVENT("order.closed", ORDER ",\"reason\":\"Not paid!\"}"), false, true},
+    {EVENT("order.closed", ""), false, true},
+    {EVENT("order.created", ORDER "}"), false, true},
+    {EVENT("order.created", ORDER ",\"expires_at\":1764400900}"), false, true}, /* seconds */
+    {EVENT("order.paid", ORDER ",\"reason\":\"paid\"}"), false, true},
+    {EVENT("order.lost", ORDER ",\"reason\":\"unpaid\"}"), false, true},
+    {EVENT("order.refund_due", ORDER ",\"reason\":\"refund_second\",\"payment_ref\":\"r\",\"payment_amount\":1}," ORDER
+                                     ",\"reason\":\"refund_second\",\"payment_ref\":\"s\",\"payment_amount\":1}"),
+     false, true},
+    {"{\"v\":2,\"event\":\"order.closed\",\"at\":1764400900417,\"orders\":[" ORDER ",\"reason\":\"unpaid\"}]}", false,
+     true},
+    {"[]", false, true},
+};
+
+/* It takes what it should and nothing else, so that it can judge real events (flow_events). */
+START_TEST(schema_judges)
+{
+    json_t *schema = testing_schema_load("docs/order-event.schema.json");
+    json_t *value = json_loads(documents[_i].body, 0, NULL);
+    char why[300];
+    bool ok;
+
+    ck_assert_msg(value != NULL, "%s", documents[_i].body);
+    ok = testing_schema_check(schema, value, documents[_i].strict, why, sizeof why);
+    ck_assert_msg(ok == documents[_i].good, "%s: %s", documents[_i].body, why);
+    if (!documents[_i].strict)
+        ck_assert(!testing_schema_check(schema, value, true, why, sizeof why));
+    json_decref(value);
+    json_decref(schema);
+}
+END_TEST
+
+/* Schema and manual know the events of the table, and the schema knows no others. */
+START_TEST(described)
+{
+    json_t *schema = testing_schema_load("docs/order-event.schema.json"), *name;
+    const json_t *names = json_object_get(json_object_get(json_object_get(schema, "properties"), "event"), "enum");
+    char path[512], line[1000], row[60];
+    size_t i;
+
+    ck_assert_uint_eq(json_array_size(names), ORDER_EVENT_COUNT);
+    snprintf(path, sizeof path, "%s/docs/events.md", testing_env("ORDERD_SOURCE"));
+    json_array_foreach((json_t *)names, i, name)
+    {
+        FILE *f = fopen(path, "r");
+        bool found = false;
+
+        ck_assert(f != NULL);
+        ck_assert_str_eq(json_string_value(name), order_event_name((enum order_event)i));
+        snprintf(row, sizeof row, "| `%s` |", json_string_value(name));
+        while (fgets(line, sizeof line, f))
+            found = found || strncmp(line, row, strlen(row)) == 0;
+        ck_assert_msg(found, "docs/events.md has no row %s", row);
+        fclose(f);
+    }
+    json_decref(schema);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("order_event");
@@ -112,6 +189,8 @@ int main(void)
 
     tcase_add_loop_test(c, to_the_letter, 0, (int)(sizeof cases / sizeof *cases));
     tcase_add_test(c, each_has_its_topic);
+    tcase_add_loop_test(c, schema_judges, 0, (int)(sizeof documents / sizeof *documents));
+    tcase_add_test(c, described);
     tcase_add_loop_test(c, topics_with_a_number, 0, (int)(sizeof topics / sizeof *topics));
     suite_add_tcase(s, c);
     return testing_main(s);
