@@ -5,8 +5,7 @@ Packages on Debian: python3-redis python3-amqp. Read docs/web-tier.md beside it;
 a request calls, with connections of its own thread.
 
   web-tier.py --lua deduct.lua --redis HOST:PORT --broker HOST:PORT --user NAME --password-file FILE
-              --activity ID --sku ID --price MINOR [--epoch N] [--shards N] [--quantity N] [--wait S]
-              [--queue NAME] [--order-no NO] BUYER...
+              --activity ID --sku ID --price MINOR [--quantity N] [--wait S] [--queue NAME] [--order-no NO] BUYER...
 
 One line for each buyer: BUYER ORDER_NO OUTCOME. Exit code 0, or 75 where the outcome is not known: take that order up
 again with --order-no.
@@ -51,6 +50,7 @@ class WebTier:
         with open(options.lua, encoding="utf-8") as lua:
             self.deduct = self.redis.register_script(lua.read())  # EVALSHA, and EVAL where Redis has lost it
         self.channel = None
+        self.sale = None  # epoch and shards, as orderd announced them
 
     def buy(self, user, order_no):
         give_up_at = time.monotonic() + self.options.wait
@@ -63,17 +63,38 @@ class WebTier:
 
     def reserve(self, user, order_no, give_up_at):
         """The order message, or why there is none."""
+        if self.sale is None:
+            self.sale = self.read_sale(give_up_at)
+        while self.sale:
+            epoch, shards = self.sale
+            answer = self.ask(user, order_no, epoch, zlib.crc32(b"%d" % user) % shards, give_up_at)
+            if answer != "other_epoch":
+                return answer
+            self.sale = self.read_sale(give_up_at)  # the stock was rebuilt; nothing was taken
+            if not self.sale or self.sale[0] == epoch:
+                break
+        return "not_for_sale_now"
+
+    def read_sale(self, give_up_at):
+        """Epoch and number of shards; None where the activity is not, or not any more, in Redis."""
+        key = "sk:{%d:0}:state" % self.options.activity
+        fields = repeat(lambda: self.redis.hmget(key, "epoch", "shards"),
+                        (redis.ConnectionError, redis.TimeoutError), give_up_at)
+        return (int(fields[0]), int(fields[1])) if all(fields) else None
+
+    def ask(self, user, order_no, epoch, shard, give_up_at):
         o = self.options
-        shard = zlib.crc32(b"%d" % user) % o.shards
         keys = ["sk:{%d:%d}:%s" % (o.activity, shard, name) for name in ("stock", "held", "gone", "buyers", "meta")]
         amount = o.price * o.quantity
-        code, user_seq, _left, reserved_at, _note = repeat(
-            lambda: self.deduct(keys, [order_no, user, o.quantity, amount, o.epoch]),
+        code, user_seq, _left, reserved_at, note = repeat(
+            lambda: self.deduct(keys, [order_no, user, o.quantity, amount, epoch]),
             (redis.ConnectionError, redis.TimeoutError), give_up_at)
+        if code == -4 and note == b"epoch":
+            return "other_epoch"
         if code not in (1, 2):
             return REASONS.get(code, "code_%d" % code)
         return {"v": 1, "order_no": order_no, "activity_id": o.activity, "user_id": user, "user_seq": user_seq,
-                "sku_id": o.sku, "quantity": o.quantity, "amount": amount, "shard": shard, "epoch": o.epoch,
+                "sku_id": o.sku, "quantity": o.quantity, "amount": amount, "shard": shard, "epoch": epoch,
                 "reserved_at": reserved_at}
 
     def publish(self, order):
@@ -113,8 +134,7 @@ def main():
         parser.add_argument("--" + name, required=True)
     for name in ("activity", "sku", "price"):
         parser.add_argument("--" + name, type=int, required=True)
-    for name in ("epoch", "shards", "quantity"):
-        parser.add_argument("--" + name, type=int, default=1)
+    parser.add_argument("--quantity", type=int, default=1)
     parser.add_argument("--queue", default="order.create", help="routing key: create.queue of orderd.conf")
     parser.add_argument("--order-no", help="go on with this order instead of a new one")
     parser.add_argument("--wait", type=float, default=60, help="seconds to go on trying while a server is away")
