@@ -6,7 +6,7 @@ X(MALFORMED, "malformed", "malformed bodies", true)
 X(OVERSIZED, "oversized", "oversized bodies", true)
 X(FOREIGN, "foreign", "orders of no activity", true)
 /* what a payment service sends */
-X(PAYMENT, "payments", "payments in time", false)
+X(PAYMENT, "payments", "payments", false)
 X(PAYMENT_AGAIN, "payments_again", "the same payments again", false)
 X(PAYMENT_SECOND, "payments_second", "second payments of an order", false)
 X(PAYMENT_WRONG, "payments_wrong", "payments of a wrong amount", true)

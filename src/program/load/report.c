@@ -171,6 +171,7 @@ static void table_sentence(const char *text, struct strbuf *out)
 static void table_checks(const struct report *r, bool color, struct strbuf *out)
 {
     int checked = 0, good = 0;
+    char sum[40];
     bool headed = false;
 
     for (int i = 0; i < REPORT_CHECKS; i++) {
@@ -184,8 +185,10 @@ static void table_checks(const struct report *r, bool color, struct strbuf *out)
         headed = true;
         table_check(r, i, color, out);
     }
-    if (r->brief && checked > 0)
-        strbuf_addf(out, "  %-44s%5d of %2d hold\n", "checks", good, checked);
+    if (r->brief && checked > 0) {
+        snprintf(sum, sizeof sum, "%d of %d hold", good, checked);
+        strbuf_addf(out, "  %-44s%14s\n", "checks", sum);
+    }
 }
 
 void report_table(const struct report *r, bool color, struct strbuf *out)
