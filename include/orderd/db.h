@@ -43,8 +43,8 @@ ORDERD_MUST_CHECK bool db_run(struct db *db, struct slice sql, struct error *err
 unsigned db_failed_statement(const struct db *db);
 uint64_t db_matched(const struct db *db, unsigned statement);
 
-/* After DB_DUPLICATE, until the next statement other than db_rollback: the name of the unique key that answered, without
- * the table ("uk_order_no"); "" where the server did not say. */
+/* After DB_DUPLICATE, until the next statement other than db_rollback: the name of the unique key that answered,
+ * without the table ("uk_order_no"); "" where the server did not say. */
 const char *db_duplicate_key(const struct db *db);
 
 /* Runs one query and hands each row to on_row (columns in order; NULL columns have ptr == NULL). on_row answers false
@@ -63,6 +63,10 @@ ORDERD_MUST_CHECK bool db_query_i64(struct db *db, struct slice sql, int64_t mis
 
 /* ROLLBACK, its outcome ignored. */
 void db_rollback(struct db *db);
+
+/* The server's clock, in ms since 1970, whatever ours says: for telling others what the database will do when. From
+ * what it said at most ten minutes ago, or else one round trip. Never inside db_query's on_row. */
+int64_t db_clock_ms(struct db *db);
 
 /* Appends 'value', quoted and escaped for this connection's character set. The one place where foreign bytes enter SQL
  * text (numbers are printed by strbuf_add_i64). */

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "orderd/clock.h"
 #include "orderd/db.h"
 
 static struct conf *conf;
@@ -129,6 +130,28 @@ START_TEST(bad_defaults_of_the_server_do_not_count)
     ck_assert_int_eq(completion, 1);
     ck_assert_int_eq(unique, 1);
     ck_assert_int_eq(rows, 1);
+}
+END_TEST
+
+/* In 2017, whatever our clock says. */
+START_TEST(clock_of_the_server)
+{
+    struct db *before = db;
+    int64_t told, moved;
+
+    set_globals("init_connect='SET timestamp=1500000000'");
+    db = connect_again();
+    set_globals("init_connect=DEFAULT");
+    told = db_clock_ms(db);
+    ck_assert_int_ge(told, INT64_C(1500000000000));
+    ck_assert_int_lt(told, INT64_C(1500000060000));
+    clock_sleep_ms(20);
+    moved = db_clock_ms(db) - told;
+    ck_assert_int_ge(moved, 20);
+    ck_assert_int_lt(moved, 60000);
+    db_close(&db);
+    ck_assert_int_gt(db_clock_ms(before), INT64_C(1600000000000));
+    db = before;
 }
 END_TEST
 
@@ -666,6 +689,7 @@ int main(void)
     tcase_set_timeout(t, 30);
     tcase_add_test(t, session);
     tcase_add_test(t, bad_defaults_of_the_server_do_not_count);
+    tcase_add_test(t, clock_of_the_server);
     tcase_add_test(t, cannot_open);
     tcase_add_test(t, opens_by_socket);
     tcase_add_test(t, several_statements);

@@ -138,7 +138,7 @@ struct db *db_open(const struct conf *conf, struct error *err)
         return NULL;
     }
     note_server(db);
-    if (!check_version(db, err) || !set_session(db, conf, err) || !check_session(db, err))
+    if (!check_version(db, err) || !set_session(db, conf, err) || !check_session(db, err) || !db_ask_clock(db, err))
         db_close(&db);
     return db;
 }

@@ -14,6 +14,8 @@ struct db {
     enum db_vendor vendor;
     int version;
     int64_t packet_limit; /* of this session, in bytes; 0 until it is known */
+    int64_t clock_ahead;  /* ms: the server's clock less our monotonic one */
+    int64_t clock_asked;  /* monotonic ms: when that was found */
     bool dead;            /* the connection is of no use any more */
     unsigned failed_statement;
     uint64_t matched[DB_STATEMENTS_MAX];
@@ -26,5 +28,8 @@ bool db_fail(struct db *db, const char *what, struct error *err);
 
 /* Which code a server or client error number stands for, by vendor: numbers above 3000 differ between the two. */
 enum error_code db_error_code(enum db_vendor vendor, unsigned number, const char *text);
+
+/* Asks the server what time it is. */
+bool db_ask_clock(struct db *db, struct error *err);
 
 #endif

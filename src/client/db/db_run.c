@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "orderd/check.h"
+#include "orderd/clock.h"
 
 static bool usable(struct db *db, struct error *err)
 {
@@ -154,6 +155,29 @@ void db_rollback(struct db *db)
     memcpy(key, db->duplicate_key, sizeof key);
     (void)!db_run(db, slice_of("ROLLBACK"), &ignored);
     memcpy(db->duplicate_key, key, sizeof key);
+}
+
+/* Our clock may be wrong, and the server's may run otherwise than ours: now and then it is asked again. */
+#define CLOCK_KEPT_MS 600000
+
+bool db_ask_clock(struct db *db, struct error *err)
+{
+    int64_t now = 0;
+
+    if (!db_query_i64(db, slice_of("SELECT TIMESTAMPDIFF(MICROSECOND,'1970-01-01',NOW(6)) DIV 1000"), 0, &now, err))
+        return false;
+    db->clock_asked = clock_mono_ms();
+    db->clock_ahead = now - db->clock_asked;
+    return true;
+}
+
+int64_t db_clock_ms(struct db *db)
+{
+    struct error ignored;
+
+    if (!db->dead && clock_mono_ms() - db->clock_asked > CLOCK_KEPT_MS)
+        (void)!db_ask_clock(db, &ignored); /* the next statement fails as well, and tells */
+    return db->clock_ahead + clock_mono_ms();
 }
 
 void db_add_quoted(const struct db *db, struct strbuf *sql, struct slice value)

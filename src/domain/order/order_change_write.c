@@ -180,7 +180,7 @@ static void add_event(struct change_run *run, enum order_event event, const stru
             list[i].payment_amount = s->by->amount;
         }
     }
-    order_event_add(&run->messages, event, list, m->count, clock_wall_ms(), run->options->owner);
+    order_event_add(&run->messages, event, list, m->count, db_clock_ms(run->db), run->options->owner);
 }
 
 static void add_refunds(struct change_run *run)
@@ -193,7 +193,7 @@ static void add_refunds(struct change_run *run)
             continue;
         entry = (struct order_event_entry){
             .order = &p->subject->order, .reason = p->reason, .payment_ref = p->ref, .payment_amount = p->amount};
-        order_event_add(&run->messages, ORDER_EVENT_REFUND_DUE, &entry, 1, clock_wall_ms(), run->options->owner);
+        order_event_add(&run->messages, ORDER_EVENT_REFUND_DUE, &entry, 1, db_clock_ms(run->db), run->options->owner);
     }
 }
 

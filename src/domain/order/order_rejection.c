@@ -2,7 +2,6 @@
 
 #include <stdio.h>
 
-#include "orderd/clock.h"
 #include "orderd/fault.h"
 #include "orderd/order_event.h"
 #include "orderd/order_store.h"
@@ -56,7 +55,7 @@ static void add_dead(struct local_messages *list, const struct order_rejection *
     strbuf_release(&body);
 }
 
-static void add_messages(struct local_messages *list, const struct order_rejection *r, const char *owner)
+static void add_messages(struct local_messages *list, const struct order_rejection *r, int64_t now, const char *owner)
 {
     struct order_event_entry entry = {.order = r->order, .reason = r->letter.reason};
 
@@ -64,7 +63,7 @@ static void add_messages(struct local_messages *list, const struct order_rejecti
     if (r->letter.reason != REASON_BUYER_HAS_ORDER)
         add_dead(list, r, owner);
     if (!r->silent)
-        order_event_add(list, ORDER_EVENT_REJECTED, &entry, 1, clock_wall_ms(), owner);
+        order_event_add(list, ORDER_EVENT_REJECTED, &entry, 1, now, owner);
 }
 
 static bool commit(struct db *db, const struct order_rejection *r, const struct local_messages *list, int64_t lease_ms,
@@ -95,7 +94,7 @@ bool order_rejection_run(struct db *db, const struct order_rejection *rejection,
     bool ok;
 
     local_messages_init(&list);
-    add_messages(&list, rejection, owner);
+    add_messages(&list, rejection, db_clock_ms(db), owner);
     ok = commit(db, rejection, &list, lease_ms, err);
     if (ok)
         local_messages_append(committed, &list);

@@ -9,7 +9,6 @@
 
 #include <stdlib.h>
 
-#include "orderd/clock.h"
 #include "orderd/order_event.h"
 #include "orderd/order_timer.h"
 #include "orderd/relay.h"
@@ -59,11 +58,12 @@ static void add_timers(struct lane *lane, struct item **set, size_t count, struc
     }
 }
 
-/* expires_at is about what the row has: the database computes that by its own clock, which decides. */
+/* expires_at is about what the row has: the database computes that by its own clock, which decides. Ours may be wrong,
+ * and a buyer who is told it would pay too late. */
 static void add_events(struct lane *lane, struct item **set, size_t count, struct local_messages *told)
 {
     struct order_event_entry *entries = arena_zalloc(lane->arena, count * sizeof *entries);
-    int64_t now = clock_wall_ms();
+    int64_t now = db_clock_ms(lane->db);
 
     for (size_t i = 0; i < count; i++) {
         entries[i].order = &set[i]->order;
