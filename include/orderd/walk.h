@@ -8,7 +8,9 @@
  * Crash windows: the walk keeps nothing but counters and what it saw last. Every repair is idempotent, by the keys of
  * the local message table and by the scripts, so a walk that was cut short, or two at once, do nothing twice:
  *
- *   elected, nothing done        the lock dies with the connection; another process walks at its next look
+ *   elected, nothing done        the lock dies with the connection; another process walks at its next look. A walker
+ *                                that hangs, or vanished with its machine, loses its connection after one interval
+ *                                and a few seconds
  *   message written, not sent    the relay finds the row
  *   units moved, not counted     the script answers "before" the next time
  *   given up, not handed over    the relay finds the rows

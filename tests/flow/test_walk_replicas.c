@@ -84,6 +84,31 @@ START_TEST(a_slow_walker_keeps_its_activity)
 }
 END_TEST
 
+/* One that hangs, or whose machine vanished, is told by its silence; and if it comes back it does no harm. */
+START_TEST(a_silent_walker_loses_its_activity)
+{
+    int64_t walks;
+    pid_t silent;
+
+    testing_sale_open(10, 1, 1);
+    testing_sql("UPDATE activity SET preheated_at=NOW(6) WHERE id=%d", TESTING_ACTIVITY);
+    testing_walk_conf->walk_interval = 100;
+    testing_walk_conf->mysql_read_timeout = 1000;
+    testing_walk_conf->redis_command_timeout = 500;
+    silent = testing_parts_fork(TESTING_WALK, "walk.elected=stop@1");
+    await_stop(silent);
+    testing_parts_start(TESTING_WALK, 1);
+    testing_wait(testing_number("SELECT COUNT(*) FROM activity_walk WHERE activity_id=%d", TESTING_ACTIVITY) == 1,
+                 10000, "another one walks its activity");
+    testing_parts_stop();
+    walks = testing_walked().walks;
+    ck_assert_int_eq(kill(silent, SIGCONT), 0);
+    testing_wait(testing_walked().walks > walks + 1, 10000, "it walks again");
+    testing_parts_kill(silent);
+    testing_sale_close();
+}
+END_TEST
+
 /* ---- what a death cut short ---- */
 
 /* Every kind of work at once: 30 orders without a message (1..30), 10 closed ones whose return Redis never saw
@@ -258,6 +283,7 @@ int main(void)
     tcase_add_test(c, the_other_takes_over);
 #ifdef ORDERD_FAULTS
     tcase_add_test(c, a_slow_walker_keeps_its_activity);
+    tcase_add_test(c, a_silent_walker_loses_its_activity);
     tcase_add_loop_test(c, killed_between_two_steps, 0, sizeof deaths / sizeof *deaths);
     tcase_add_loop_test(c, a_walker_without_its_lock, 0, 2);
 #endif

@@ -1,5 +1,6 @@
 #include "walk_private.h"
 
+#include <inttypes.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -48,10 +49,24 @@ static void drop_connections(struct walk *walk)
     kv_close(&walk->kv);
 }
 
+/* A walker that says nothing for longer than its slowest step takes has vanished with its machine, or hangs: the server
+ * then ends its session, and the lock with it. By default a server would notice in eight hours. */
+static bool live_or_leave(struct db *db, const struct conf *conf, struct error *err)
+{
+    int64_t ms = conf->walk_interval + conf->walk_pause + conf->mysql_read_timeout + conf->redis_command_timeout;
+    char sql[64];
+
+    snprintf(sql, sizeof sql, "SET SESSION wait_timeout=%" PRId64, ms / 1000 + 1);
+    return db_run(db, slice_of(sql), err);
+}
+
 static bool open_missing(struct walk *walk, struct error *err)
 {
-    if (!walk->db)
+    if (!walk->db) {
         walk->db = db_open(walk->conf, err);
+        if (walk->db && !live_or_leave(walk->db, walk->conf, err))
+            db_close(&walk->db);
+    }
     if (walk->db && !walk->kv)
         walk->kv = kv_open(walk->conf, "orderd-walk", err);
     return walk->db && walk->kv;
@@ -126,6 +141,8 @@ static void go_round(struct walk *walk)
     walk->conf = atomic_load_explicit(&walk->shared->conf, memory_order_acquire);
     walk->looked = false;
     walk_beats(walk);
+    if (!walk->conf->walk_enabled)
+        drop_connections(walk);
     if (!walk->conf->walk_enabled || !connect(walk))
         return;
     if (activity_walk_due(walk->db, walk->conf->walk_interval, ids, ROUND_MAX, &count, &err)) {
