@@ -107,7 +107,8 @@ ORDERD_MUST_CHECK bool local_message_retry(struct db *db, const struct local_mes
                                            struct local_message_retrying how, local_message_retry_fn on_result,
                                            void *arg, struct error *err);
 
-/* Deletes a batch of rows, those that are in this state still; never pending ones. At most LOCAL_MESSAGE_BATCH_MAX. */
+/* Deletes a batch of rows, those that are in this state still; never pending ones, nor sent ones that count the
+ * recoveries of an order which is still not there (see local_message_clean). At most LOCAL_MESSAGE_BATCH_MAX. */
 ORDERD_MUST_CHECK bool local_message_purge(struct db *db, const int64_t *ids, size_t count,
                                            enum local_message_state state, size_t *deleted, struct error *err);
 

@@ -713,6 +713,25 @@ START_TEST(purged_sent)
 }
 END_TEST
 
+/* How often a lost message was sent again is known from its row alone: without it the walk would begin anew, and feed a
+ * backlog with copies. */
+START_TEST(purged_sent_without_recoveries)
+{
+    testing_ctl_run_sql("INSERT INTO orders(order_no,activity_id,user_id,user_seq,sku_id,quantity,amount,shard,epoch,"
+                        "status,reserved_at) VALUES('there',1,1,0,77,1,1,0,1,'pending','2026-01-01');"
+                        "INSERT INTO local_message(message_key,topic,payload,state,sent_at) VALUES"
+                        "('recover:there','order.create','{}','sent','2026-01-02'),"
+                        "('recover:missing','order.create','{}','sent','2026-01-02')");
+    CTL("outbox", "purge", "--state", "sent");
+    CTL_SAYS(
+        EXIT_OK,
+        "orderctl: 1 rows are deleted; the others tell how often the message of an order that is not there yet was "
+        "sent again\n");
+    ck_assert_int_eq(testing_ctl_number("SELECT COUNT(*) FROM local_message WHERE message_key='recover:missing'"), 1);
+    ck_assert_int_eq(testing_ctl_number("SELECT COUNT(*) FROM local_message WHERE state='sent'"), 1);
+}
+END_TEST
+
 #define LOSS(would)                                                                                                    \
     "orderctl: warning: 1 of these are stock.return: the units they give back " would                                  \
     " on sale again; `orderctl outbox retry` sends them instead\n"
@@ -813,6 +832,7 @@ int main(void)
     tcase_add_loop_test(change, changed_meanwhile, 0, 2);
     tcase_add_test(change, relays_meanwhile);
     tcase_add_test(change, purged_sent);
+    tcase_add_test(change, purged_sent_without_recoveries);
     tcase_add_test(change, purged_quarantined);
     tcase_add_test(change, purged_what_was_counted);
     tcase_add_test(change, locked_for_long);

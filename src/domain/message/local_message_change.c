@@ -173,6 +173,9 @@ bool local_message_purge(struct db *db, const int64_t *ids, size_t count, enum l
         strbuf_add_i64(&sql, ids[i]);
     }
     strbuf_add_char(&sql, ')');
+    if (state == LOCAL_MESSAGE_STATE_SENT)
+        strbuf_add_str(&sql, " AND (m.message_key NOT LIKE 'recover:%' OR EXISTS(SELECT 1 FROM orders AS o WHERE "
+                             "o.order_no=SUBSTRING(m.message_key,9)))");
     backoff_init(&backoff, 5, 200, backoff_seed());
     do
         ok = db_run(db, (struct slice){sql.data, sql.len}, err);

@@ -196,7 +196,10 @@ static void conclude(struct purging *p)
     if (p->rows == 0)
         print_note(ctl, "there is nothing to delete");
     else if (!p->dry_run)
-        print_note(ctl, "%" PRId64 " rows are deleted", p->deleted);
+        print_note(ctl, "%" PRId64 " rows are deleted%s", p->deleted,
+                   p->state == LOCAL_MESSAGE_STATE_SENT && p->deleted < p->rows
+                       ? "; the others tell how often the message of an order that is not there yet was sent again"
+                       : "");
     else if (p->state == LOCAL_MESSAGE_STATE_SENT)
         print_note(ctl, "%" PRId64 " rows would be deleted; nothing was changed", p->rows);
     else
