@@ -38,7 +38,9 @@ static bool read_back(struct slice payload, struct stock_giveback **list, size_t
     struct error err = {0};
     bool ok = stock_effect_decode(payload, arena, list, count, &err);
 
-    ck_assert(ok || (err.code == ERROR_INPUT_INVALID && err.text[0] != '\0' && *count == 0));
+    /* No ck_assert: each one writes to the runner, and some tests come here a hundred thousand times. */
+    if (!ok && (err.code != ERROR_INPUT_INVALID || err.text[0] == '\0' || *count != 0))
+        ck_abort_msg("refused with %d \"%s\", %zu entries", (int)err.code, err.text, *count);
     return ok;
 }
 
@@ -244,6 +246,7 @@ START_TEST(cut_and_changed)
 {
     struct strbuf text = STRBUF_INIT;
     struct stock_giveback *list;
+    bool sound = true;
     size_t count;
 
     stock_effect_encode(&samples[1], 2, &text);
@@ -258,9 +261,10 @@ START_TEST(cut_and_changed)
             if (!read_back((struct slice){text.data, text.len}, &list, &count))
                 continue;
             for (size_t i = 0; i < count; i++)
-                ck_assert(list[i].shard >= 0 && list[i].shard < STOCK_SHARDS_MAX && list[i].units_back >= 0 &&
-                          list[i].units_forfeited >= 0 && list[i].order_no.len <= STOCK_ORDER_NO_MAX);
+                sound = sound && list[i].shard >= 0 && list[i].shard < STOCK_SHARDS_MAX && list[i].units_back >= 0 &&
+                        list[i].units_forfeited >= 0 && list[i].order_no.len <= STOCK_ORDER_NO_MAX;
         }
+        ck_assert(sound);
         text.data[n] = old;
     }
     strbuf_release(&text);
