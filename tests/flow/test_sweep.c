@@ -233,7 +233,7 @@ START_TEST(no_delay_queue)
     testing_lane_add_sweep();
     sell(1, 50);
     testing_wait(closed() == 50, 15000, "all are closed");
-    ck_assert_int_eq(testing_metric(METRIC_ORDERS_SWEPT), 50);
+    testing_wait(testing_metric(METRIC_ORDERS_SWEPT) == 50, 5000, "the sweep closed them");
     ck_assert_int_gt(testing_number("SELECT COUNT(*) FROM local_message WHERE topic='order.unpaid.1000' AND "
                                     "state='pending' AND attempts=0 AND last_error LIKE 'no queue is bound%%'"),
                      0);
