@@ -25,7 +25,7 @@ static char schema[64], queue[64];
 static struct lane_shared shared;
 static struct lane *lanes[16];
 static unsigned lane_count;
-static struct sweep *sweeps[4];
+static struct keeper *sweeps[4];
 static unsigned sweep_count;
 static struct broker *publisher;
 static struct thread guard;
@@ -191,7 +191,7 @@ void testing_lane_add(const struct lane_kind *kind, unsigned count)
 void testing_lane_add_sweep(void)
 {
     ck_assert_uint_lt(sweep_count, sizeof sweeps / sizeof *sweeps);
-    sweeps[sweep_count++] = sweep_start(&shared);
+    sweeps[sweep_count++] = keeper_start(&sweep_keeper, &shared);
 }
 
 struct lane *testing_lane(unsigned index)
@@ -211,8 +211,8 @@ void testing_lane_stop(void)
     }
     while (sweep_count > 0) {
         sweep_count--;
-        testing_wait(sweep_state(sweeps[sweep_count]) == LANE_STOPPED, 10000, "the sweep ends");
-        sweep_join(&sweeps[sweep_count]);
+        testing_wait(keeper_state(sweeps[sweep_count]) == LANE_STOPPED, 10000, "the sweep ends");
+        keeper_join(&sweeps[sweep_count]);
     }
     relay_stop(&shared.relay);
     close(shared.stop_fd);

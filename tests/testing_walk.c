@@ -28,7 +28,7 @@ struct conf *testing_walk_conf;
 
 static struct lane_shared shared;
 static struct lane *lanes[LANES];
-static struct walk *walks[WALKS_MAX];
+static struct keeper *walks[WALKS_MAX];
 static unsigned walk_count;
 static unsigned running;
 static struct thread guard;
@@ -137,7 +137,7 @@ void testing_parts_start(unsigned parts, unsigned walk_number)
     for (unsigned i = 0; parts & TESTING_LANES && i < LANES; i++)
         lanes[i] = lane_start(&create_lane, &shared, i);
     for (unsigned i = 0; i < walk_count; i++)
-        walks[i] = walk_start(&shared);
+        walks[i] = keeper_start(&walk_keeper, &shared);
 }
 
 void testing_parts_reload(const struct conf *conf)
@@ -150,8 +150,8 @@ static void stop_walks(void)
     int64_t began = testing_now_ms();
 
     for (unsigned i = 0; i < walk_count; i++) {
-        testing_wait(walk_state(walks[i]) == LANE_STOPPED, 5000, "the walk ends");
-        walk_join(&walks[i]);
+        testing_wait(keeper_state(walks[i]) == LANE_STOPPED, 5000, "the walk ends");
+        keeper_join(&walks[i]);
     }
     ck_assert_msg(testing_now_ms() - began < 3000, "the walks took %d ms to end", (int)(testing_now_ms() - began));
     walk_count = 0;

@@ -12,23 +12,8 @@
 #ifndef ORDERD_CALENDAR_H
 #define ORDERD_CALENDAR_H
 
-#include <stdbool.h>
-#include <stdint.h>
-#include "orderd/lane.h"
+#include "orderd/keeper.h"
 
-struct calendar;
-
-/* Starts the thread "calendar". Of shared, conf and instance are used; it ends by calendar_stop alone. */
-struct calendar *calendar_start(struct lane_shared *shared);
-
-/* When it last went round its loop, in monotonic ms. */
-int64_t calendar_beat(const struct calendar *calendar);
-
-/* Tells it to end, at the latest when the call in hand has had its time-out. */
-void calendar_ask_stop(struct calendar *calendar);
-bool calendar_stopped(const struct calendar *calendar);
-
-/* calendar_ask_stop, waits for the end, and frees it. */
-void calendar_stop(struct calendar **calendar);
+extern const struct keeper_kind calendar_keeper;
 
 #endif

@@ -8,21 +8,8 @@
 #define ORDERD_SWEEP_H
 
 #include <stdint.h>
-#include "orderd/lane.h"
+#include "orderd/keeper.h"
 
-struct sweep;
-
-/* Starts the thread "sweep". shared->conf, relay and stop are used; it ends within a second of shared->stop, or when
- * the transaction in hand is done, and must be joined before the relay is stopped. */
-struct sweep *sweep_start(struct lane_shared *shared);
-
-/* CONSUMING while it sweeps or waits for the next time, CONNECTING while the database is away. */
-enum lane_state sweep_state(const struct sweep *sweep);
-
-/* When it last went from one step to the next, monotonic ms. */
-int64_t sweep_beat(const struct sweep *sweep);
-
-/* Waits for the thread to end (see lane_shared.stop) and frees it. */
-void sweep_join(struct sweep **sweep);
+extern const struct keeper_kind sweep_keeper;
 
 #endif

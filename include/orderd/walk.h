@@ -22,22 +22,10 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include "orderd/lane.h"
+#include "orderd/keeper.h"
 
-struct walk;
-
-/* Starts the thread "walk". shared->conf, instance, relay and stop are used; it ends within a second of shared->stop
- * where its servers answer or are down, and must be joined before the relay is stopped. */
-struct walk *walk_start(struct lane_shared *shared);
-
-/* CONSUMING while it does its work or waits for the next time, CONNECTING while the database or Redis is away. */
-enum lane_state walk_state(const struct walk *walk);
-
-/* When it last went from one step to the next, monotonic ms. */
-int64_t walk_beat(const struct walk *walk);
-
-/* Waits for the thread to end (see lane_shared.stop) and frees it. */
-void walk_join(struct walk **walk);
+/* It ends within a second of a stop where its servers answer or are down. */
+extern const struct keeper_kind walk_keeper;
 
 /* What the create queue and the newest rows say about how far the create lanes have come. */
 struct walk_view {

@@ -5,6 +5,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
 
 #include "orderd/activity_apply.h"
 #include "orderd/activity_move.h"
@@ -17,7 +19,7 @@
 
 static struct conf *conf;
 static struct lane_shared shared;
-static struct calendar *calendars[CALENDARS];
+static struct keeper *calendars[CALENDARS];
 static struct error err;
 
 static void setup(void)
@@ -32,16 +34,26 @@ static void setup(void)
 
 static void start(int count)
 {
+    shared.stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    ck_assert_int_ge(shared.stop_fd, 0);
+    atomic_store(&shared.stop, false);
     for (int i = 0; i < count; i++)
-        calendars[i] = calendar_start(&shared);
+        calendars[i] = keeper_start(&calendar_keeper, &shared);
 }
 
 static void stop(void)
 {
+    uint64_t one = 1;
+
+    if (!calendars[0])
+        return;
+    atomic_store(&shared.stop, true);
+    ck_assert_int_eq(write(shared.stop_fd, &one, sizeof one), sizeof one);
     for (int i = 0; i < CALENDARS; i++) {
         if (calendars[i])
-            calendar_stop(&calendars[i]);
+            keeper_join(&calendars[i]);
     }
+    close(shared.stop_fd);
 }
 
 static void teardown(void)
@@ -66,9 +78,9 @@ static void wait_told(enum activity_state state)
 static void wait_turns(int count)
 {
     for (int i = 0; i <= count; i++) {
-        int64_t beat = calendar_beat(calendars[0]);
+        int64_t beat = keeper_beat(calendars[0]);
 
-        testing_wait(calendar_beat(calendars[0]) != beat, 5000, "a turn");
+        testing_wait(keeper_beat(calendars[0]) != beat, 5000, "a turn");
     }
 }
 

@@ -5,29 +5,17 @@
 #ifndef ORDERD_CALENDAR_PRIVATE_H
 #define ORDERD_CALENDAR_PRIVATE_H
 
-#include <stdatomic.h>
-
 #include "orderd/activity.h"
 #include "orderd/backoff.h"
 #include "orderd/calendar.h"
 #include "orderd/db.h"
 #include "orderd/kv.h"
-#include "orderd/metric.h"
-#include "orderd/thread.h"
 
 struct calendar {
-    struct thread thread;
-    struct lane_shared *shared;
-    atomic_bool stop, stopped;
-    int wake_fd;
-    _Atomic int64_t beat;
-
-    /* Owned by the thread alone. */
-    const struct conf *conf;
+    struct keeper base;
     struct db *db;
     struct kv *kv;
     struct backoff backoff;
-    struct metric_block *metrics;
     int64_t now;          /* the database clock of this turn */
     int64_t next_check;   /* monotonic ms: when all shards are looked at again */
     struct activity *all; /* what is scheduled, running or ended, as this turn read it */

@@ -42,8 +42,8 @@ static bool open_kv(struct calendar *c, struct error *err)
 
     if (c->kv)
         return true;
-    snprintf(name, sizeof name, "orderd-%.40s-calendar", c->shared->instance);
-    c->kv = kv_open(c->conf, name, err);
+    snprintf(name, sizeof name, "orderd-%.40s-calendar", c->base.shared->instance);
+    c->kv = kv_open(c->base.conf, name, err);
     c->next_check = 0; /* another server perhaps, or one that lost its last second */
     return c->kv != NULL;
 }
@@ -79,7 +79,7 @@ static void note_told(struct calendar *c, const struct activity *a, const struct
         return;
     log_event(LOG_EVENT_ACTIVITY_TOLD, LOG_INT("activity_id", a->id), LOG_STR("state", activity_state_name(a->state)),
               LOG_INT("shards_changed", applied->changed), LOG_INT("announced", announced));
-    metric_add(c->metrics, METRIC_ACTIVITIES_TOLD, 1);
+    metric_add(c->base.metrics, METRIC_ACTIVITIES_TOLD, 1);
 }
 
 /* Where each shard has its times, the gates alone may have to be told; that also sets the TTL of what they read. */

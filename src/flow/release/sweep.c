@@ -17,45 +17,26 @@
 #define IDLE_MS 1000
 
 struct sweep {
-    struct thread thread;
-    struct lane_shared *shared;
-    _Atomic(enum lane_state) state;
-    _Atomic int64_t beat;
-
-    /* Owned by the thread. */
-    const struct conf *conf;
-    struct metric_block *metrics;
+    struct keeper base;
     struct db *db;
     struct order_change wishes[ORDER_CHANGE_MAX];
 };
 
-static bool stopping(const struct sweep *sweep)
-{
-    return atomic_load_explicit(&sweep->shared->stop, memory_order_acquire);
-}
-
-static void set_state(struct sweep *sweep, enum lane_state state)
-{
-    atomic_store_explicit(&sweep->state, state, memory_order_release);
-}
-
 static void beats(void *arg)
 {
-    struct sweep *sweep = arg;
-
-    atomic_store_explicit(&sweep->beat, clock_mono_ms(), memory_order_relaxed);
+    keeper_beats(arg);
 }
 
 /* ---- closing ---- */
 
 static bool close_some(struct sweep *sweep, struct order_change *wishes, size_t count, struct error *err)
 {
-    struct relay *relay = sweep->shared->relay;
+    struct relay *relay = sweep->base.shared->relay;
     struct order_change_options options = {
         .owner = relay_owner(relay),
-        .lease_ms = relay_lease_ms(relay, sweep->conf),
-        .events = sweep->conf->events_enabled,
-        .metrics = sweep->metrics,
+        .lease_ms = relay_lease_ms(relay, sweep->base.conf),
+        .events = sweep->base.conf->events_enabled,
+        .metrics = sweep->base.metrics,
         .keep_alive = beats,
         .arg = sweep,
     };
@@ -103,22 +84,22 @@ static size_t count_closed(const struct order_change *wishes, size_t count)
 /* Batch after batch until none is full, or none of it could be closed. */
 static bool close_all(struct sweep *sweep, struct error *err)
 {
-    size_t max = (size_t)sweep->conf->release_batch_max, found = 0, closed, all = 0;
+    size_t max = (size_t)sweep->base.conf->release_batch_max, found = 0, closed, all = 0;
     bool ok;
 
     do {
-        ok = order_change_due(sweep->db, sweep->conf->release_sweep_grace, max, sweep->wishes, &found, err) &&
+        ok = order_change_due(sweep->db, sweep->base.conf->release_sweep_grace, max, sweep->wishes, &found, err) &&
              (found == 0 || close_each(sweep, sweep->wishes, found, err));
         closed = count_closed(sweep->wishes, found);
-        metric_add(sweep->metrics, METRIC_ORDERS_SWEPT, closed);
+        metric_add(sweep->base.metrics, METRIC_ORDERS_SWEPT, closed);
         all += closed;
-    } while (ok && found == max && closed > 0 && !stopping(sweep));
+    } while (ok && found == max && closed > 0 && !keeper_stopping(&sweep->base));
     if (all > 0)
         log_event(LOG_EVENT_ORDERS_SWEPT, LOG_INT("orders", all), LOG_STR("first", sweep->wishes[0].order_no));
     return ok;
 }
 
-/* ---- the thread ---- */
+/* ---- the keeper ---- */
 
 static bool sweep_if_elected(struct sweep *sweep, struct error *err)
 {
@@ -133,74 +114,31 @@ static bool sweep_if_elected(struct sweep *sweep, struct error *err)
 }
 
 /* Closing the connection also gives the lock up. */
-static void turn(struct sweep *sweep)
+static int64_t turn(struct keeper *keeper)
 {
+    struct sweep *sweep = (struct sweep *)keeper;
     struct error err = {0};
 
-    sweep->conf = atomic_load_explicit(&sweep->shared->conf, memory_order_acquire);
-    beats(sweep);
     if (!sweep->db)
-        sweep->db = db_open(sweep->conf, &err);
+        sweep->db = db_open(keeper->conf, &err);
     if (sweep->db && sweep_if_elected(sweep, &err)) {
-        set_state(sweep, LANE_CONSUMING);
-        return;
+        keeper_set_state(keeper, LANE_CONSUMING);
+    } else {
+        keeper_set_state(keeper, LANE_CONNECTING);
+        log_event(LOG_EVENT_SWEEP_FAILED, LOG_ERR(&err));
+        db_close(&sweep->db);
     }
-    set_state(sweep, LANE_CONNECTING);
-    log_event(LOG_EVENT_SWEEP_FAILED, LOG_ERR(&err));
-    db_close(&sweep->db);
+    return keeper->conf->release_sweep_interval;
 }
 
-static void rest(struct sweep *sweep)
+static void close_sweep(struct keeper *keeper)
 {
-    struct pollfd stop = {.fd = sweep->shared->stop_fd, .events = POLLIN};
-    int64_t until = clock_mono_ms() + sweep->conf->release_sweep_interval;
-
-    for (int64_t left; (left = until - clock_mono_ms()) > 0 && !stopping(sweep);) {
-        beats(sweep);
-        (void)poll(&stop, 1, (int)(left < IDLE_MS ? left : IDLE_MS));
-    }
+    db_close(&((struct sweep *)keeper)->db);
 }
 
-static void run(void *data)
-{
-    struct sweep *sweep = data;
-
-    sweep->metrics = metric_register();
-    while (!stopping(sweep)) {
-        turn(sweep);
-        rest(sweep);
-    }
-    db_close(&sweep->db);
-    set_state(sweep, LANE_STOPPED);
-}
-
-struct sweep *sweep_start(struct lane_shared *shared)
-{
-    struct sweep *sweep = check_calloc(1, sizeof *sweep);
-
-    sweep->shared = shared;
-    atomic_init(&sweep->state, LANE_CONNECTING);
-    atomic_init(&sweep->beat, clock_mono_ms());
-    sweep->thread = (struct thread){.name = "sweep", .run = run, .data = sweep};
-    thread_start(&sweep->thread);
-    return sweep;
-}
-
-enum lane_state sweep_state(const struct sweep *sweep)
-{
-    return atomic_load_explicit(&sweep->state, memory_order_acquire);
-}
-
-int64_t sweep_beat(const struct sweep *sweep)
-{
-    return atomic_load_explicit(&sweep->beat, memory_order_relaxed);
-}
-
-void sweep_join(struct sweep **sweep)
-{
-    struct sweep *s = *sweep;
-
-    thread_join(&s->thread);
-    free(s);
-    *sweep = NULL;
-}
+const struct keeper_kind sweep_keeper = {
+    .name = "sweep",
+    .size = sizeof(struct sweep),
+    .turn = turn,
+    .close = close_sweep,
+};

@@ -39,9 +39,9 @@ static bool ask_broker(const struct walk *walk, uint32_t *waiting, struct error 
     uint32_t consumers;
     bool ok;
 
-    snprintf(name, sizeof name, "orderd@%.32s walk", walk->shared->instance);
-    broker = broker_open(walk->conf, name, err);
-    ok = broker && broker_queue_depth(broker, walk->conf->create_queue, waiting, &consumers, err);
+    snprintf(name, sizeof name, "orderd@%.32s walk", walk->base.shared->instance);
+    broker = broker_open(walk->base.conf, name, err);
+    ok = broker && broker_queue_depth(broker, walk->base.conf->create_queue, waiting, &consumers, err);
     broker_close(&broker, ok);
     return ok;
 }
@@ -58,7 +58,7 @@ bool walk_look(struct walk *walk, struct error *err)
         return false;
     view.known = ask_broker(walk, &view.waiting, &why);
     if (!view.known)
-        log_event(LOG_EVENT_WALK_BLIND, LOG_STR("queue", walk->conf->create_queue), LOG_ERR(&why));
+        log_event(LOG_EVENT_WALK_BLIND, LOG_STR("queue", walk->base.conf->create_queue), LOG_ERR(&why));
     walk->view = view;
     walk->looked = true;
     return true;

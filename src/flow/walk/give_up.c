@@ -15,8 +15,8 @@
 
 static void counted(struct visit *v, const struct balance_finding *f)
 {
-    metric_add(v->walk->metrics, METRIC_WALK_GIVEN_UP, 1);
-    metric_add(v->walk->metrics, METRIC_ORDERS_REJECTED, 1);
+    metric_add(v->walk->base.metrics, METRIC_WALK_GIVEN_UP, 1);
+    metric_add(v->walk->base.metrics, METRIC_ORDERS_REJECTED, 1);
     v->done.recovered++;
     log_event(LOG_EVENT_WALK_GAVE_UP, LOG_STR("order_no", f->order.order_no),
               LOG_INT("activity_id", f->order.activity_id), LOG_INT("user_id", f->order.user_id),
@@ -26,13 +26,13 @@ static void counted(struct visit *v, const struct balance_finding *f)
 
 static bool decide(struct walk *walk, const struct order_rejection *rejection, struct error *err)
 {
-    struct relay *relay = walk->shared->relay;
+    struct relay *relay = walk->base.shared->relay;
     struct local_messages committed;
     bool ok;
 
     local_messages_init(&committed);
-    ok = order_rejection_run(walk->db, rejection, relay_owner(relay), relay_lease_ms(relay, walk->conf), &committed,
-                             err);
+    ok = order_rejection_run(walk->db, rejection, relay_owner(relay), relay_lease_ms(relay, walk->base.conf),
+                             &committed, err);
     if (ok)
         FAULT(WALK_AFTER_GIVING_UP);
     if (ok)
@@ -63,24 +63,24 @@ static bool is_void(const struct walk *walk, const struct error *err)
 /* What is not the server's fault is this order's alone: the next walk tries again. */
 static void failed(struct visit *v, const struct balance_finding *f, const struct error *err)
 {
-    metric_add(v->walk->metrics, METRIC_WALK_NOT_MENDED, 1);
+    metric_add(v->walk->base.metrics, METRIC_WALK_NOT_MENDED, 1);
     log_event(LOG_EVENT_WALK_NOT_MENDED, LOG_STR("kind", finding_name(f->kind)), LOG_INT("activity_id", f->activity_id),
               LOG_INT("shard", f->shard), LOG_STR("order_no", f->order.order_no), LOG_ERR(err));
 }
 
 bool walk_give_up(struct visit *v, const struct balance_finding *f)
 {
-    const char *instance = v->walk->shared->instance;
+    const char *instance = v->walk->base.shared->instance;
     char worker[64], detail[64];
     struct order_rejection rejection = {
         .order = &f->order,
         .units_back = f->order.quantity, /* it never was a row, so MySQL has them */
         .reservations = true,            /* it has one */
-        .silent = !v->walk->conf->events_enabled,
+        .silent = !v->walk->base.conf->events_enabled,
         .letter = {.reason = REASON_UNRECOVERABLE,
                    .detail = detail,
                    .stage = "walk",
-                   .origin = v->walk->conf->create_queue,
+                   .origin = v->walk->base.conf->create_queue,
                    .worker = worker,
                    .attempt = f->recoveries},
     };

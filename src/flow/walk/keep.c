@@ -42,10 +42,10 @@ static void told(struct visit *v, const struct stock_extend *what, const struct 
                  const struct error *err)
 {
     if (err->code == ERROR_NONE && answer->code == STOCK_EXTEND_EXTENDED) {
-        metric_add(v->walk->metrics, METRIC_WALK_KEPT, 1);
+        metric_add(v->walk->base.metrics, METRIC_WALK_KEPT, 1);
         v->done.mended++;
     } else if (err->code != ERROR_NONE || answer->code != STOCK_EXTEND_ALREADY) {
-        metric_add(v->walk->metrics, METRIC_WALK_NOT_MENDED, 1);
+        metric_add(v->walk->base.metrics, METRIC_WALK_NOT_MENDED, 1);
         log_event(LOG_EVENT_WALK_NOT_MENDED, LOG_STR("kind", finding_name(FINDING_TTL_TOO_SHORT)),
                   LOG_INT("activity_id", what->activity), LOG_INT("shard", what->shard),
                   LOG_STR("why", err->code != ERROR_NONE ? err->text

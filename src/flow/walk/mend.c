@@ -59,7 +59,7 @@ static void count_mended(struct visit *v, const struct balance_finding *f, const
     bool lost = f->kind == FINDING_LOST_MESSAGE;
     bool units = f->kind == FINDING_FORFEITED_RECLAIMABLE;
 
-    metric_add(v->walk->metrics, metric_of(f->kind), units ? (uint64_t)f->units : 1);
+    metric_add(v->walk->base.metrics, metric_of(f->kind), units ? (uint64_t)f->units : 1);
     v->done.recovered += lost;
     v->done.mended += !lost;
     if (lost)
@@ -70,7 +70,7 @@ static void count_mended(struct visit *v, const struct balance_finding *f, const
 
 static void count_failed(struct visit *v, const struct balance_finding *f, const struct balance_outcome *outcome)
 {
-    metric_add(v->walk->metrics, METRIC_WALK_NOT_MENDED, 1);
+    metric_add(v->walk->base.metrics, METRIC_WALK_NOT_MENDED, 1);
     log_event(LOG_EVENT_WALK_NOT_MENDED, LOG_STR("kind", finding_name(f->kind)), LOG_INT("activity_id", f->activity_id),
               LOG_INT("shard", f->shard), LOG_STR("order_no", f->order.order_no), LOG_STR("why", outcome->text));
 }
@@ -89,7 +89,7 @@ static bool repair(struct visit *v, size_t chosen)
 {
     if (!balance_repair(v->walk->db, v->walk->kv, &v->report.activity, v->todo, chosen, v->outcomes, v->err))
         return false;
-    walk_beats(v->walk);
+    keeper_beats(&v->walk->base);
     return true;
 }
 
@@ -131,7 +131,7 @@ static bool give_up(struct visit *v, const struct balance_finding *findings, siz
             v->done.deferred++;
         else if (!walk_give_up(v, &findings[i]))
             return false;
-        walk_beats(v->walk);
+        keeper_beats(&v->walk->base);
     }
     return true;
 }

@@ -14,7 +14,7 @@
 static void failed(struct visit *v, const struct error *err)
 {
     v->done.need_person++;
-    metric_add(v->walk->metrics, METRIC_WALK_NOT_MENDED, 1);
+    metric_add(v->walk->base.metrics, METRIC_WALK_NOT_MENDED, 1);
     log_event(LOG_EVENT_WALK_NEEDS_PERSON, LOG_INT("activity_id", v->memory->id),
               LOG_STR("kind", finding_name(FINDING_CAP_TOTAL)), LOG_INT("findings", 1),
               LOG_INT("units", v->report.by_kind[FINDING_CAP_TOTAL].units),
@@ -68,6 +68,6 @@ bool walk_restock(struct visit *v, struct error *err)
     }
     v->memory->caps_off = !ok;
     v->done.mended += done;
-    metric_add(v->walk->metrics, METRIC_WALK_RESTOCKED, done);
+    metric_add(v->walk->base.metrics, METRIC_WALK_RESTOCKED, done);
     return true;
 }

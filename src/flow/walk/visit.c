@@ -15,26 +15,26 @@
 
 static bool stop_between_pages(void *arg)
 {
-    return walk_stopping(((struct visit *)arg)->walk);
+    return keeper_stopping(&((struct visit *)arg)->walk->base);
 }
 
 static void beat_between_pages(void *arg, int64_t orders)
 {
     (void)orders;
-    walk_beats(((struct visit *)arg)->walk);
+    keeper_beats(&((struct visit *)arg)->walk->base);
 }
 
 static bool on_findings(void *arg, const struct balance_finding *findings, size_t count)
 {
     struct visit *v = arg;
 
-    walk_beats(v->walk);
+    keeper_beats(&v->walk->base);
     return walk_mend(v, findings, count);
 }
 
 static bool scan(struct visit *v, struct error *err)
 {
-    const struct conf *conf = v->walk->conf;
+    const struct conf *conf = v->walk->base.conf;
     struct balance_options options = {
         .parts = BALANCE_LEDGER | (v->deep ? BALANCE_LIVE | BALANCE_SUMS : 0u),
         .window = balance_window_of(conf),
@@ -84,7 +84,7 @@ static void tell_others(const struct visit *v)
 
 static void account(struct visit *v)
 {
-    struct metric_block *metrics = v->walk->metrics;
+    struct metric_block *metrics = v->walk->base.metrics;
     struct activity_walk *done = &v->done;
 
     done->took_ms = v->report.took_ms;
@@ -105,7 +105,7 @@ static void account(struct visit *v)
 /* What the live orders cost is what a deep walk takes longer than the ledger alone; counted as all of it. */
 static void plan_next(struct visit *v)
 {
-    int64_t took = v->report.took_ms, interval = v->walk->conf->walk_interval;
+    int64_t took = v->report.took_ms, interval = v->walk->base.conf->walk_interval;
 
     if (!v->deep)
         return;
@@ -130,7 +130,7 @@ static bool finish(struct visit *v, struct error *err)
 bool walk_visit(struct walk *walk, int64_t activity_id, struct error *err)
 {
     struct visit v = {.walk = walk, .memory = memory_of(&walk->memory, activity_id), .err = err};
-    size_t page = (size_t)walk->conf->walk_page;
+    size_t page = (size_t)walk->base.conf->walk_page;
     bool ok;
 
     v.deep = clock_mono_ms() >= v.memory->deep_after;

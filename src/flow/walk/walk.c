@@ -1,12 +1,9 @@
 #include "walk_private.h"
 
 #include <inttypes.h>
-#include <poll.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <unistd.h>
 
-#include "orderd/check.h"
 #include "orderd/clock.h"
 #include "orderd/fault.h"
 #include "orderd/log.h"
@@ -15,29 +12,6 @@
 #define ROUND_MAX 1000
 /* How often it is looked which activities are due: so long after a walker's death another one takes over. */
 #define LOOK_MS 1000
-
-bool walk_stopping(const struct walk *walk)
-{
-    return atomic_load_explicit(&walk->shared->stop, memory_order_acquire);
-}
-
-void walk_beats(struct walk *walk)
-{
-    atomic_store_explicit(&walk->beat, clock_mono_ms(), memory_order_relaxed);
-}
-
-static void set_state(struct walk *walk, enum lane_state state)
-{
-    atomic_store_explicit(&walk->state, state, memory_order_release);
-}
-
-static void rest(struct walk *walk)
-{
-    struct pollfd stop = {.fd = walk->shared->stop_fd, .events = POLLIN};
-    int64_t ms = walk->conf->walk_interval < LOOK_MS ? walk->conf->walk_interval : LOOK_MS;
-
-    (void)poll(&stop, 1, (int)ms);
-}
 
 /* ---- its servers ---- */
 
@@ -63,12 +37,12 @@ static bool live_or_leave(struct db *db, const struct conf *conf, struct error *
 static bool open_missing(struct walk *walk, struct error *err)
 {
     if (!walk->db) {
-        walk->db = db_open(walk->conf, err);
-        if (walk->db && !live_or_leave(walk->db, walk->conf, err))
+        walk->db = db_open(walk->base.conf, err);
+        if (walk->db && !live_or_leave(walk->db, walk->base.conf, err))
             db_close(&walk->db);
     }
     if (walk->db && !walk->kv)
-        walk->kv = kv_open(walk->conf, "orderd-walk", err);
+        walk->kv = kv_open(walk->base.conf, "orderd-walk", err);
     return walk->db && walk->kv;
 }
 
@@ -83,11 +57,11 @@ static bool connect(struct walk *walk)
     if (open_missing(walk, &err)) {
         backoff_reset(&walk->backoff);
         walk->next_try = 0;
-        set_state(walk, LANE_CONSUMING);
+        keeper_set_state(&walk->base, LANE_CONSUMING);
         return true;
     }
     walk->next_try = clock_mono_ms() + backoff_next(&walk->backoff);
-    set_state(walk, LANE_CONNECTING);
+    keeper_set_state(&walk->base, LANE_CONNECTING);
     log_event(LOG_EVENT_WALK_FAILED, LOG_ERR(&err));
     return false;
 }
@@ -98,7 +72,7 @@ static bool walk_one(struct walk *walk, int64_t id, struct error *err)
 {
     bool elected;
 
-    if (!activity_walk_elect(walk->db, id, walk->conf->walk_interval, &elected, err))
+    if (!activity_walk_elect(walk->db, id, walk->base.conf->walk_interval, &elected, err))
         return false;
     if (!elected)
         return true;
@@ -110,8 +84,8 @@ static bool walk_one(struct walk *walk, int64_t id, struct error *err)
  * unknown, so they go, and the lock with them. */
 static void note_failure(struct walk *walk, int64_t id, const struct error *err)
 {
-    metric_add(walk->metrics, METRIC_WALK_FAILURES, 1);
-    memory_of(&walk->memory, id)->not_before = clock_mono_ms() + walk->conf->walk_interval;
+    metric_add(walk->base.metrics, METRIC_WALK_FAILURES, 1);
+    memory_of(&walk->memory, id)->not_before = clock_mono_ms() + walk->base.conf->walk_interval;
     log_event(LOG_EVENT_WALK_FAILED, LOG_INT("activity_id", id), LOG_ERR(err));
     drop_connections(walk);
 }
@@ -123,10 +97,10 @@ static bool may_try(struct walk *walk, int64_t id)
 
 static void walk_all(struct walk *walk, const int64_t *ids, size_t count)
 {
-    for (size_t i = 0; i < count && !walk_stopping(walk) && connect(walk); i++) {
+    for (size_t i = 0; i < count && !keeper_stopping(&walk->base) && connect(walk); i++) {
         struct error err = {0};
 
-        walk_beats(walk);
+        keeper_beats(&walk->base);
         if (may_try(walk, ids[i]) && !walk_one(walk, ids[i], &err))
             note_failure(walk, ids[i], &err);
     }
@@ -138,14 +112,12 @@ static void go_round(struct walk *walk)
     struct error err = {0};
     size_t count;
 
-    walk->conf = atomic_load_explicit(&walk->shared->conf, memory_order_acquire);
     walk->looked = false;
-    walk_beats(walk);
-    if (!walk->conf->walk_enabled)
+    if (!walk->base.conf->walk_enabled)
         drop_connections(walk);
-    if (!walk->conf->walk_enabled || !connect(walk))
+    if (!walk->base.conf->walk_enabled || !connect(walk))
         return;
-    if (activity_walk_due(walk->db, walk->conf->walk_interval, ids, ROUND_MAX, &count, &err)) {
+    if (activity_walk_due(walk->db, walk->base.conf->walk_interval, ids, ROUND_MAX, &count, &err)) {
         walk_all(walk, ids, count);
     } else {
         log_event(LOG_EVENT_WALK_FAILED, LOG_ERR(&err));
@@ -153,21 +125,7 @@ static void go_round(struct walk *walk)
     }
 }
 
-static void run(void *data)
-{
-    struct walk *walk = data;
-
-    walk->metrics = metric_register();
-    while (!walk_stopping(walk)) {
-        go_round(walk);
-        rest(walk);
-    }
-    drop_connections(walk);
-    memory_free_all(&walk->memory);
-    set_state(walk, LANE_STOPPED);
-}
-
-/* ---- from other threads ---- */
+/* ---- the keeper ---- */
 
 static void name_walker(struct walk *walk)
 {
@@ -178,39 +136,35 @@ static void name_walker(struct walk *walk)
         if (*p <= ' ' || *p > '~')
             *p = '_';
     }
-    snprintf(walk->name, sizeof walk->name, "%s:%.20s:%d", host, walk->shared->instance, (int)getpid());
+    snprintf(walk->name, sizeof walk->name, "%s:%.20s:%d", host, walk->base.shared->instance, (int)getpid());
 }
 
-struct walk *walk_start(struct lane_shared *shared)
+static void open_walk(struct keeper *keeper)
 {
-    struct walk *walk = check_calloc(1, sizeof *walk);
+    struct walk *walk = (struct walk *)keeper;
 
-    walk->shared = shared;
-    walk->conf = atomic_load_explicit(&shared->conf, memory_order_acquire);
     name_walker(walk);
-    backoff_init(&walk->backoff, walk->conf->mysql_reconnect_min, walk->conf->mysql_reconnect_max, backoff_seed());
-    atomic_init(&walk->state, LANE_CONNECTING);
-    atomic_init(&walk->beat, clock_mono_ms());
-    walk->thread = (struct thread){.name = "walk", .run = run, .data = walk};
-    thread_start(&walk->thread);
-    return walk;
+    backoff_init(&walk->backoff, keeper->conf->mysql_reconnect_min, keeper->conf->mysql_reconnect_max, backoff_seed());
 }
 
-enum lane_state walk_state(const struct walk *walk)
+static int64_t turn(struct keeper *keeper)
 {
-    return atomic_load_explicit(&walk->state, memory_order_acquire);
+    go_round((struct walk *)keeper);
+    return keeper->conf->walk_interval < LOOK_MS ? keeper->conf->walk_interval : LOOK_MS;
 }
 
-int64_t walk_beat(const struct walk *walk)
+static void close_walk(struct keeper *keeper)
 {
-    return atomic_load_explicit(&walk->beat, memory_order_relaxed);
+    struct walk *walk = (struct walk *)keeper;
+
+    drop_connections(walk);
+    memory_free_all(&walk->memory);
 }
 
-void walk_join(struct walk **walk)
-{
-    struct walk *w = *walk;
-
-    thread_join(&w->thread);
-    free(w);
-    *walk = NULL;
-}
+const struct keeper_kind walk_keeper = {
+    .name = "walk",
+    .size = sizeof(struct walk),
+    .open = open_walk,
+    .turn = turn,
+    .close = close_walk,
+};

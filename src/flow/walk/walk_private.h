@@ -11,7 +11,6 @@
 #ifndef ORDERD_WALK_PRIVATE_H
 #define ORDERD_WALK_PRIVATE_H
 
-#include <stdatomic.h>
 #include <uthash.h>
 
 #include "orderd/activity_walk.h"
@@ -20,31 +19,20 @@
 #include "orderd/balance.h"
 #include "orderd/db.h"
 #include "orderd/kv.h"
-#include "orderd/metric.h"
-#include "orderd/thread.h"
+#include "orderd/keeper.h"
 #include "orderd/walk.h"
 
 struct walk {
-    struct thread thread;
-    struct lane_shared *shared;
-    const struct conf *conf;
+    struct keeper base;
     char name[ACTIVITY_WALKER_MAX + 1]; /* host, instance and pid */
-    _Atomic(enum lane_state) state;
-    _Atomic int64_t beat;
-
     struct db *db; /* holds the lock of the activity in hand, and does its work: one is never without the other */
     struct kv *kv;
     struct backoff backoff;
-    int64_t next_try; /* monotonic ms: while a server is away */
-    struct metric_block *metrics;
+    int64_t next_try;      /* monotonic ms: while a server is away */
     struct walk_view view; /* of this round */
     bool looked;           /* `view` was taken in this round */
     struct memory *memory; /* of all activities */
 };
-
-/* ---- walk.c ---- */
-bool walk_stopping(const struct walk *walk);
-void walk_beats(struct walk *walk);
 
 /* ---- frontier.c ---- */
 /* Takes walk->view, once a round. Without the broker it is unknown, and that is logged. false: database or Redis. */
@@ -58,7 +46,7 @@ bool walk_visit(struct walk *walk, int64_t activity_id, struct error *err);
 struct visit {
     struct walk *walk;
     struct memory *memory;
-    bool deep; /* the live orders too, not only the ledger */
+    bool deep;                /* the live orders too, not only the ledger */
     struct activity activity; /* as it was when the walk began */
     struct balance_report report;
     struct activity_walk done;    /* what it came to, so far */

@@ -117,42 +117,22 @@ static bool relay_stopped(const struct daemon *d)
     return relay_state(d->shared.relay) == LANE_STOPPED;
 }
 
-static bool walk_stopped(const struct daemon *d)
-{
-    return walk_state(d->walk) == LANE_STOPPED;
-}
-
-static bool sweep_stopped(const struct daemon *d)
-{
-    return sweep_state(d->sweep) == LANE_STOPPED;
-}
-
-static bool calendar_ended(const struct daemon *d)
-{
-    return calendar_stopped(d->calendar);
-}
-
 static void drain(struct daemon *d)
 {
     const struct conf *conf = atomic_load_explicit(&d->shared.conf, memory_order_acquire);
     int64_t deadline = clock_mono_ms() + conf->daemon_drain_timeout;
 
     notify_stopping();
-    calendar_ask_stop(d->calendar);
     log_event(LOG_EVENT_STOPPING, LOG_INT("drain_timeout_ms", conf->daemon_drain_timeout));
     lanes_ask_stop(d);
     wait_stopped(d, lanes_stopped, deadline);
     lanes_join(d);
-    wait_stopped(d, walk_stopped, deadline);
-    walk_join(&d->walk);
-    wait_stopped(d, sweep_stopped, deadline);
-    sweep_join(&d->sweep);
-    /* Only now: the lanes', the walk's and the sweep's last decisions are still handed over. */
+    wait_stopped(d, keepers_stopped, deadline);
+    keepers_join(d);
+    /* Only now: the last decisions of all of them are still handed over. */
     relay_ask_stop(d->shared.relay);
     wait_stopped(d, relay_stopped, deadline);
     relay_stop(&d->shared.relay);
-    wait_stopped(d, calendar_ended, deadline);
-    calendar_stop(&d->calendar);
 }
 
 static void log_totals(void)
@@ -177,10 +157,8 @@ static void serve(struct daemon *d, const struct conf *conf)
 
     thread_start(&guard.thread);
     d->shared.relay = relay_start(&d->shared);
-    d->calendar = calendar_start(&d->shared);
     lanes_start(d, conf);
-    d->walk = walk_start(&d->shared);
-    d->sweep = sweep_start(&d->shared);
+    keepers_start(d);
     run_until_stop(d);
     drain(d);
     atomic_store_explicit(&guard.stop, true, memory_order_release);

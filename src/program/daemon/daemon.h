@@ -5,22 +5,20 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "orderd/calendar.h"
 #include "orderd/daemon.h"
+#include "orderd/keeper.h"
 #include "orderd/lane.h"
 #include "orderd/metric.h"
-#include "orderd/sweep.h"
-#include "orderd/walk.h"
 
-#define DAEMON_CONFS_MAX 1024
+#define DAEMON_CONFS_MAX   1024
+#define DAEMON_KEEPERS_MAX 8
 
 struct daemon {
     struct lane_shared shared;
     struct lane **lanes; /* of all kinds, in the order of their table; empty before the start and after the stop */
     unsigned lane_count;
-    struct walk *walk;
-    struct sweep *sweep;
-    struct calendar *calendar;
+    struct keeper
+        *keepers[DAEMON_KEEPERS_MAX]; /* in the order of their table; NULL before the start and after the stop */
     struct conf
         *confs[DAEMON_CONFS_MAX]; /* every snapshot of this run: lanes may still read an old one; freed at the end */
     unsigned conf_count;
@@ -42,6 +40,12 @@ bool lanes_alive(const struct daemon *d, int64_t now, int64_t limit_ms);
 void lanes_ask_stop(struct daemon *d);
 bool lanes_stopped(const struct daemon *d);
 void lanes_join(struct daemon *d);
+
+/* ---- keepers.c: the threads beside the lanes ---- */
+void keepers_start(struct daemon *d);
+bool keepers_alive(const struct daemon *d, int64_t now, int64_t limit_ms); /* as lanes_alive */
+bool keepers_stopped(const struct daemon *d);                              /* they end by lanes_ask_stop */
+void keepers_join(struct daemon *d);
 
 /* ---- report.c: once a second ---- */
 void report_second(struct daemon *d, bool draining);

@@ -19,10 +19,8 @@ static bool alive(const struct daemon *d, int64_t now)
 {
     int64_t limit = beat_limit_ms(atomic_load_explicit(&d->shared.conf, memory_order_acquire));
 
-    return lanes_alive(d, now, limit) && (!d->walk || now - walk_beat(d->walk) < limit) &&
-           (!d->sweep || now - sweep_beat(d->sweep) < limit) &&
-           (relay_state(d->shared.relay) == LANE_STOPPED || now - relay_beat(d->shared.relay) < limit) &&
-           (calendar_stopped(d->calendar) || now - calendar_beat(d->calendar) < limit);
+    return lanes_alive(d, now, limit) && keepers_alive(d, now, limit) &&
+           (relay_state(d->shared.relay) == LANE_STOPPED || now - relay_beat(d->shared.relay) < limit);
 }
 
 static uint64_t delta(const struct metric_sum *now, const struct daemon *d, enum metric metric)

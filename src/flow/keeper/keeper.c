@@ -1,0 +1,86 @@
+#include "orderd/keeper.h"
+
+#include <poll.h>
+#include <stdlib.h>
+
+#include "orderd/check.h"
+#include "orderd/clock.h"
+
+/* Longest rest without a beat, which the watchdog sees. */
+#define IDLE_MS 1000
+
+bool keeper_stopping(const struct keeper *k)
+{
+    return atomic_load_explicit(&k->shared->stop, memory_order_acquire);
+}
+
+void keeper_beats(struct keeper *k)
+{
+    atomic_store_explicit(&k->beat, clock_mono_ms(), memory_order_relaxed);
+}
+
+void keeper_set_state(struct keeper *k, enum lane_state state)
+{
+    atomic_store_explicit(&k->state, state, memory_order_release);
+}
+
+static void rest(struct keeper *k, int64_t ms)
+{
+    struct pollfd stop = {.fd = k->shared->stop_fd, .events = POLLIN};
+    int64_t until = clock_mono_ms() + ms;
+
+    for (int64_t left = ms; left > 0 && !keeper_stopping(k); left = until - clock_mono_ms()) {
+        keeper_beats(k);
+        (void)poll(&stop, 1, (int)(left < IDLE_MS ? left : IDLE_MS));
+    }
+}
+
+static void run(void *data)
+{
+    struct keeper *k = data;
+
+    k->metrics = metric_register();
+    while (!keeper_stopping(k)) {
+        k->conf = atomic_load_explicit(&k->shared->conf, memory_order_acquire);
+        keeper_beats(k);
+        rest(k, k->kind->turn(k));
+    }
+    if (k->kind->close)
+        k->kind->close(k);
+    keeper_set_state(k, LANE_STOPPED);
+}
+
+struct keeper *keeper_start(const struct keeper_kind *kind, struct lane_shared *shared)
+{
+    struct keeper *k = check_calloc(1, kind->size);
+
+    k->kind = kind;
+    k->shared = shared;
+    k->conf = atomic_load_explicit(&shared->conf, memory_order_acquire);
+    atomic_init(&k->state, LANE_CONNECTING);
+    atomic_init(&k->beat, clock_mono_ms());
+    if (kind->open)
+        kind->open(k);
+    snprintf(k->thread.name, sizeof k->thread.name, "%s", kind->name);
+    k->thread.run = run;
+    k->thread.data = k;
+    thread_start(&k->thread);
+    return k;
+}
+
+enum lane_state keeper_state(const struct keeper *k)
+{
+    return atomic_load_explicit(&k->state, memory_order_acquire);
+}
+
+int64_t keeper_beat(const struct keeper *k)
+{
+    return atomic_load_explicit(&k->beat, memory_order_relaxed);
+}
+
+void keeper_join(struct keeper **keeper)
+{
+    thread_join(&(*keeper)->thread);
+    free(*keeper);
+    *keeper = NULL;
+}

@@ -1,0 +1,48 @@
+/* The keepers of this process: every kind is a row. */
+#include "daemon.h"
+
+#include "orderd/calendar.h"
+#include "orderd/sweep.h"
+#include "orderd/walk.h"
+
+static const struct keeper_kind *const kinds[] = {
+    &calendar_keeper,
+    &sweep_keeper,
+    &walk_keeper,
+};
+
+#define KINDS (sizeof kinds / sizeof *kinds)
+
+_Static_assert(KINDS <= DAEMON_KEEPERS_MAX, "struct daemon has no room for all keepers");
+
+void keepers_start(struct daemon *d)
+{
+    for (size_t i = 0; i < KINDS; i++)
+        d->keepers[i] = keeper_start(kinds[i], &d->shared);
+}
+
+bool keepers_alive(const struct daemon *d, int64_t now, int64_t limit_ms)
+{
+    for (size_t i = 0; i < KINDS; i++) {
+        const struct keeper *k = d->keepers[i];
+
+        if (k && keeper_state(k) != LANE_STOPPED && now - keeper_beat(k) > limit_ms)
+            return false;
+    }
+    return true;
+}
+
+bool keepers_stopped(const struct daemon *d)
+{
+    for (size_t i = 0; i < KINDS; i++) {
+        if (d->keepers[i] && keeper_state(d->keepers[i]) != LANE_STOPPED)
+            return false;
+    }
+    return true;
+}
+
+void keepers_join(struct daemon *d)
+{
+    for (size_t i = 0; i < KINDS; i++)
+        keeper_join(&d->keepers[i]);
+}
