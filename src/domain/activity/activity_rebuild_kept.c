@@ -93,6 +93,8 @@ static void drop_twins(struct rebuild *r)
 {
     size_t n = 0;
 
+    if (r->kept_count == 0)
+        return;
     qsort(r->kept, r->kept_count, sizeof *r->kept, by_order_no);
     for (size_t i = 0; i < r->kept_count; i++) {
         const struct rebuild_order *o = &r->kept[i];
