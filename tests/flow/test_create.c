@@ -239,6 +239,28 @@ START_TEST(activity_says_no)
 }
 END_TEST
 
+/* A rebuild goes on to the next epoch. What names one that has not come is no order of this sale; what names the new
+ * one is, at once, however long the lane would remember the old one. */
+START_TEST(epochs)
+{
+    struct order o;
+
+    testing_lane_setup(STOCK, "activity_refresh = \"60s\";");
+    publish_range(1, 2);
+    o = testing_lane_order(3), o.epoch = 2, testing_publish(&o);
+    testing_lane_start(1);
+    ck_assert_int_eq(testing_dead_letters(1, "member_range"), 1);
+    testing_wait_orders(2, 5000);
+    testing_sql("UPDATE activity SET epoch=2");
+    o = testing_lane_order(4), o.epoch = 2, testing_publish(&o);
+    o = testing_lane_order(5), testing_publish(&o); /* reserved before the rebuild */
+    testing_wait_orders(4, 5000);
+    testing_lane_stop();
+    ck_assert_int_eq(testing_number("SELECT SUM(epoch) FROM orders WHERE status='pending'"), 1 + 1 + 2 + 1);
+    ck_assert_int_eq(testing_number("SELECT available FROM activity_stock"), STOCK - 4);
+}
+END_TEST
+
 /* 10 units, 30 orders: exactly 10 stand, whatever Redis said, and each of the others was short by itself. */
 START_TEST(stock_short_strikes_alone)
 {
@@ -561,6 +583,7 @@ int main(void)
     tcase_add_test(c, garbage_goes_aside);
     tcase_add_test(c, dead_letter_headers);
     tcase_add_test(c, activity_says_no);
+    tcase_add_test(c, epochs);
     tcase_add_test(c, stock_short_strikes_alone);
     tcase_add_test(c, poison_row_is_found);
     tcase_add_test(c, unknown_error_of_one);

@@ -2,16 +2,24 @@
 
 #include <inttypes.h>
 
-/* The activity ids of undecided items that are not remembered (any more), each once. */
+/* Whether what is remembered will do. A rebuild commits the next epoch before any order can have it, so an order of a
+ * later one than is remembered tells that the memory is old, or that the order is of no sale of ours. */
+static bool is_known(struct lane *lane, const struct order *o)
+{
+    const struct activity *a =
+        activity_cache_find(create_of(lane)->activities, o->activity_id, lane->conf->create_activity_refresh);
+
+    return a && o->epoch <= a->epoch;
+}
+
+/* The activity ids of undecided items that are to be read (again), each once. */
 static size_t ids_to_read(struct lane *lane, int64_t *ids)
 {
-    int64_t max_age = lane->conf->create_activity_refresh;
     size_t count = 0;
 
     for (size_t i = 0; i < lane->batch.count; i++) {
         const struct item *item = item_at(lane, i);
-        bool known = item->base.reason != REASON_NONE ||
-                     activity_cache_find(create_of(lane)->activities, item->order.activity_id, max_age);
+        bool known = item->base.reason != REASON_NONE || is_known(lane, &item->order);
 
         for (size_t j = 0; j < count && !known; j++)
             known = ids[j] == item->order.activity_id;
@@ -57,6 +65,9 @@ static void check(struct lane *lane, struct item *item)
     else if (o->shard >= a->shards)
         doubt(item, REASON_MEMBER_RANGE,
               lane_detail(lane, "member shard is %d (expected 0 to %d)", o->shard, a->shards - 1));
+    else if (o->epoch > a->epoch)
+        doubt(item, REASON_MEMBER_RANGE,
+              lane_detail(lane, "member epoch is %d (expected 1 to %d, the activity's)", o->epoch, a->epoch));
     else if (!amount_fits(o, a))
         doubt(item, REASON_AMOUNT_MISMATCH,
               lane_detail(lane, "amount is %" PRId64 " (expected %" PRId64 " x %d)", o->amount, a->unit_price,
