@@ -1,20 +1,13 @@
 #include "orderd/sweep.h"
 
-#include <poll.h>
-#include <stdlib.h>
+#include <string.h>
 
-#include "orderd/check.h"
-#include "orderd/clock.h"
 #include "orderd/db.h"
 #include "orderd/log.h"
-#include "orderd/metric.h"
 #include "orderd/order_change.h"
 #include "orderd/relay.h"
-#include "orderd/thread.h"
 
 #define LOCK_NAME "CONCAT('orderd.sweep.',LEFT(DATABASE(),40))"
-/* The beat that the watchdog sees. */
-#define IDLE_MS 1000
 
 struct sweep {
     struct keeper base;
@@ -81,10 +74,19 @@ static size_t count_closed(const struct order_change *wishes, size_t count)
     return closed;
 }
 
+static void note_first(const struct order_change *wishes, size_t count, char first[ORDER_NO_MAX + 1])
+{
+    for (size_t i = 0; i < count && !first[0]; i++) {
+        if (wishes[i].verdict == REASON_UNPAID)
+            memcpy(first, wishes[i].order_no, ORDER_NO_MAX + 1);
+    }
+}
+
 /* Batch after batch until none is full, or none of it could be closed. */
 static bool close_all(struct sweep *sweep, struct error *err)
 {
     size_t max = (size_t)sweep->base.conf->release_batch_max, found = 0, closed, all = 0;
+    char first[ORDER_NO_MAX + 1] = "";
     bool ok;
 
     do {
@@ -92,10 +94,12 @@ static bool close_all(struct sweep *sweep, struct error *err)
              (found == 0 || close_each(sweep, sweep->wishes, found, err));
         closed = count_closed(sweep->wishes, found);
         metric_add(sweep->base.metrics, METRIC_ORDERS_SWEPT, closed);
+        if (all == 0 && closed > 0)
+            note_first(sweep->wishes, found, first);
         all += closed;
     } while (ok && found == max && closed > 0 && !keeper_stopping(&sweep->base));
     if (all > 0)
-        log_event(LOG_EVENT_ORDERS_SWEPT, LOG_INT("orders", all), LOG_STR("first", sweep->wishes[0].order_no));
+        log_event(LOG_EVENT_ORDERS_SWEPT, LOG_INT("orders", all), LOG_STR("first", first));
     return ok;
 }
 
@@ -113,6 +117,9 @@ static bool sweep_if_elected(struct sweep *sweep, struct error *err)
            db_query_i64(sweep->db, slice_of("SELECT RELEASE_LOCK(" LOCK_NAME ")"), 0, &ignored, err);
 }
 
+/* How soon after a failure it tries again: where the interval is long, an outage need not cost as much. */
+#define AGAIN_MS 1000
+
 /* Closing the connection also gives the lock up. */
 static int64_t turn(struct keeper *keeper)
 {
@@ -123,12 +130,12 @@ static int64_t turn(struct keeper *keeper)
         sweep->db = db_open(keeper->conf, &err);
     if (sweep->db && sweep_if_elected(sweep, &err)) {
         keeper_set_state(keeper, LANE_CONSUMING);
-    } else {
-        keeper_set_state(keeper, LANE_CONNECTING);
-        log_event(LOG_EVENT_SWEEP_FAILED, LOG_ERR(&err));
-        db_close(&sweep->db);
+        return keeper->conf->release_sweep_interval;
     }
-    return keeper->conf->release_sweep_interval;
+    keeper_set_state(keeper, LANE_CONNECTING);
+    log_event(LOG_EVENT_SWEEP_FAILED, LOG_ERR(&err));
+    db_close(&sweep->db);
+    return keeper->conf->release_sweep_interval < AGAIN_MS ? keeper->conf->release_sweep_interval : AGAIN_MS;
 }
 
 static void close_sweep(struct keeper *keeper)
