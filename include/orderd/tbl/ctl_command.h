@@ -208,7 +208,7 @@ X(order_show, "order show", "NO", 1, 1, "show one order: its row, its payments, 
   "What MySQL has of the order and of every payment that names it, the local\n"
   "messages that are kept under its number (one that is about several orders is\n"
   "kept under the first of them), and what Redis has: held, returned, forfeited,\n"
-  "refused, sold, or unknown.\n"
+  "refused, sold, or unknown, as every order is once its activity is settled.\n"
   "\n"
   "Exit codes: 0 shown; 3 Redis could not be read, the rest is shown; 65 there is\n"
   "no such order.\n"

@@ -33,7 +33,7 @@ X(SETTLE_DUE, "settle_due", ORDER, WALK, "reserved, but the order is paid: its u
   "runs the settlement again")
 X(OTHER_CONTENT, "other_content", ORDER, PERSON,
   "the reservation and the row of this number are two different purchases",
-  "find out which one the buyer made; see `orderctl activity show` and the order's row")
+  "find out which one the buyer made; `orderctl order show` has the row")
 X(LEDGER_DAMAGED, "ledger_damaged", ORDER, PERSON, "what Redis stores under this order is not in our format",
   "somebody else writes these keys: stop that, then `orderctl activity rebuild`")
 

@@ -301,7 +301,7 @@ static void print_gates(const struct view *v)
     if (gates_told(v))
         printf("\n  Gates know that it is %s, since %s.\n", activity_state_name(v->activity.state), since);
     else
-        printf("\n  Gates have not been told; a running orderd does that within a second, if its shards are there.\n");
+        printf("\n  Gates have not been told; a running orderd does that within a\n  second, if its shards are there.\n");
 }
 
 static void print_text(const struct ctl *ctl, const struct view *v)

@@ -119,7 +119,7 @@ static void print_window(const struct reconcile *r)
     }
     units_format_duration(window, sizeof window, r->run.in_flight_ms);
     snprintf(text, sizeof text,
-             "In flight: %" PRId64 " orders, %" PRId64 " units. What was reserved, paid or closed less than %s ago, or "
+             "In flight: orders %" PRId64 ", units %" PRId64 ". What was reserved, paid or closed less than %s ago, or "
              "waits in a queue or a local message, is on its way from one side to the other and is no gap.",
              findings, units, window);
     putchar('\n');
