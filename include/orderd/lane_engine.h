@@ -42,7 +42,7 @@
  *
  *     static void report(struct lane *lane, const struct lane_item *base) // its counter and its log line
  *     {
- *         ...metric_add(lane->metrics, METRIC_..., 1)...; lane_log_refused(base) where no better line fits
+ *         ...metric_add(lane->metrics, METRIC_..., 1)...; lane_log_refused(lane, base) where no better line fits
  *     }
  *
  *     const struct lane_kind cancel_lane = {
@@ -216,6 +216,9 @@ const char *lane_detail(struct lane *lane, const char *fmt, ...) ORDERD_PRINTF(2
 
 enum fate lane_item_fate(const struct lane *lane, const struct lane_item *item);
 
+/* What comes next for it, in one word for the log: "nothing", "retry", "dead_letter" or "rejection". */
+const char *lane_next(const struct lane *lane, const struct lane_item *item);
+
 /* What is told of the item in its retry or dead letter; points into the lane and the item. */
 struct dead_letter lane_letter(const struct lane *lane, const struct lane_item *item);
 
@@ -223,7 +226,7 @@ struct dead_letter lane_letter(const struct lane *lane, const struct lane_item *
 bool lane_open_items(const struct lane *lane);
 
 /* The warning for a message that could not be read far enough to say whose it is. */
-void lane_log_refused(const struct lane_item *item);
+void lane_log_refused(const struct lane *lane, const struct lane_item *item);
 
 /* Between long steps: keeps both broker connections alive and takes in what has arrived, without waiting. false: the
  * consumer is lost, which shows again at the acknowledgement and need not be handled here. */

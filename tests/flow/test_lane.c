@@ -130,9 +130,8 @@ static bool work(struct lane *lane, struct error *err)
 
 static void report(struct lane *lane, const struct lane_item *item)
 {
-    (void)lane;
     if (item->reason == REASON_BODY_NOT_JSON)
-        lane_log_refused(item);
+        lane_log_refused(lane, item);
 }
 
 static bool probe(struct db *db, struct error *err)

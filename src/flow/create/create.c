@@ -54,18 +54,18 @@ static bool work(struct lane *lane, struct error *err)
     return true;
 }
 
-static void log_failed(const struct item *item)
+static void log_failed(const struct lane *lane, const struct item *item)
 {
     const struct lane_item *base = &item->base;
 
     if (item->order.activity_id == 0) /* not read that far */
-        lane_log_refused(base);
+        lane_log_refused(lane, base);
     else
         log_event(LOG_EVENT_ORDER_FAILED, LOG_STR("reason", reason_name(base->reason)),
                   LOG_STR("detail", base->detail[0] ? base->detail : reason_sentence(base->reason)),
                   LOG_STR("order_no", item->order.order_no), LOG_INT("activity_id", item->order.activity_id),
                   LOG_INT("user_id", item->order.user_id), LOG_INT("attempt", base->attempt),
-                  LOG_SLICE("trace_id", dead_letter_trace_id(&base->delivery)));
+                  LOG_STR("next", lane_next(lane, base)), LOG_SLICE("trace_id", dead_letter_trace_id(&base->delivery)));
 }
 
 static void log_settled(const struct item *item, enum log_event event)
@@ -89,7 +89,7 @@ static void report(struct lane *lane, const struct lane_item *base)
         metric_add(lane->metrics, METRIC_ORDERS_DUPLICATE, 1);
         log_settled(item, LOG_EVENT_ORDER_DUPLICATE);
     } else {
-        log_failed(item);
+        log_failed(lane, item);
     }
 }
 

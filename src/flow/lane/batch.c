@@ -58,11 +58,11 @@ void lane_decide(struct lane *lane, struct lane_item *item, enum reason reason, 
     lane->kind->report(lane, item);
 }
 
-void lane_log_refused(const struct lane_item *item)
+void lane_log_refused(const struct lane *lane, const struct lane_item *item)
 {
     log_event(LOG_EVENT_MESSAGE_REFUSED, LOG_STR("reason", reason_name(item->reason)),
               LOG_STR("detail", item->detail[0] ? item->detail : reason_sentence(item->reason)),
-              LOG_SLICE("message_id", item->delivery.message_id),
+              LOG_STR("next", lane_next(lane, item)), LOG_SLICE("message_id", item->delivery.message_id),
               LOG_SLICE("trace_id", dead_letter_trace_id(&item->delivery)), LOG_INT("bytes", item->delivery.body.len));
 }
 

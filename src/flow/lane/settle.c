@@ -17,6 +17,20 @@ enum fate lane_item_fate(const struct lane *lane, const struct lane_item *item)
     return item->decided ? FATE_DONE : item->plain ? FATE_DEAD : FATE_DECIDE;
 }
 
+const char *lane_next(const struct lane *lane, const struct lane_item *item)
+{
+    switch (lane_item_fate(lane, item)) {
+    case FATE_RETRY:
+        return "retry";
+    case FATE_DEAD:
+        return "dead_letter";
+    case FATE_DECIDE:
+        return "rejection";
+    default:
+        return "nothing";
+    }
+}
+
 static bool needs_publish(const struct lane *lane, const struct lane_item *item)
 {
     enum fate fate = lane_item_fate(lane, item);

@@ -6,13 +6,14 @@
 
 /* ---- the outcome of one ---- */
 
-static void log_change(const struct request *r, enum log_event event)
+static void log_change(const struct lane *lane, const struct request *r, enum log_event event)
 {
     if (log_wanted(event))
         log_event(event, LOG_STR("reason", reason_name(r->base.reason)),
                   LOG_STR("detail", r->base.detail[0] ? r->base.detail : reason_sentence(r->base.reason)),
                   LOG_STR("order_no", r->wish.change.order_no), LOG_STR("payment_ref", r->wish.change.payment_ref),
                   LOG_INT("amount", r->wish.change.amount), LOG_STR("why", r->why), LOG_INT("attempt", r->base.attempt),
+                  LOG_STR("next", lane_next(lane, &r->base)),
                   LOG_SLICE("trace_id", dead_letter_trace_id(&r->base.delivery)));
 }
 
@@ -23,13 +24,13 @@ void request_report(struct lane *lane, const struct lane_item *base)
     switch (base->reason) {
     case REASON_PAID:
     case REASON_CANCELLED:
-        log_change(r, LOG_EVENT_ORDER_CHANGED);
+        log_change(lane, r, LOG_EVENT_ORDER_CHANGED);
         break;
     case REASON_REFUND_SECOND:
     case REASON_REFUND_CLOSED:
     case REASON_REFUND_REJECTED:
     case REASON_PAYMENT_AMOUNT: /* perhaps not for the first time */
-        log_change(r, LOG_EVENT_REFUND_DUE);
+        log_change(lane, r, LOG_EVENT_REFUND_DUE);
         break;
     case REASON_PAID_BEFORE:
     case REASON_REFUND_BEFORE:
@@ -37,13 +38,13 @@ void request_report(struct lane *lane, const struct lane_item *base)
     case REASON_CLOSED_BEFORE:
     case REASON_REJECTED_BEFORE:
         metric_add(lane->metrics, METRIC_CHANGES_VOID, 1);
-        log_change(r, LOG_EVENT_CHANGE_VOID);
+        log_change(lane, r, LOG_EVENT_CHANGE_VOID);
         break;
     default:
         if (r->wish.change.order_no[0])
-            log_change(r, LOG_EVENT_CHANGE_FAILED);
+            log_change(lane, r, LOG_EVENT_CHANGE_FAILED);
         else /* not read that far */
-            lane_log_refused(base);
+            lane_log_refused(lane, base);
     }
 }
 

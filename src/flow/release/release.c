@@ -109,13 +109,12 @@ static void report(struct lane *lane, const struct lane_item *base)
 {
     const struct timer *timer = (const struct timer *)base;
 
-    (void)lane;
     if (reason_what(base->reason) == REASON_WHAT_RETRY)
         log_event(LOG_EVENT_TIMER_FAILED, LOG_STR("reason", reason_name(base->reason)), LOG_STR("detail", base->detail),
                   LOG_INT("orders", timer->count), LOG_INT("attempt", base->attempt),
-                  LOG_SLICE("message_id", base->delivery.message_id));
+                  LOG_STR("next", lane_next(lane, base)), LOG_SLICE("message_id", base->delivery.message_id));
     else if (timer->count == 0)
-        lane_log_refused(base);
+        lane_log_refused(lane, base);
 }
 
 /* ---- the batch ---- */

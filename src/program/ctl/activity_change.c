@@ -2,6 +2,7 @@
  * sale that still has its old times in Redis, never one that sells what MySQL does not have; the same command again, or
  * a running orderd within a second, does the rest. */
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "activity.h"
@@ -90,6 +91,8 @@ static void tell(const struct change *c, bool moved, enum redis redis)
         record_print(&line);
         strbuf_release(&line);
     } else {
+        if (moved && c->dry_run)
+            printf("Nothing was changed; it would be\n");
         activity_print(c->ctl, &c->activity);
     }
     if (!moved)
