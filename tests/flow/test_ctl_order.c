@@ -140,6 +140,21 @@ START_TEST(shown_as_text)
 }
 END_TEST
 
+/* Settled: the keys are gone, and that is as it should be; a key that is there is still told. */
+START_TEST(shown_after_the_settlement)
+{
+    make_order("A_1", "paid", 42);
+    testing_ctl_run_sql("UPDATE activity SET state='settled'");
+    CTL("order", "show", "A_1");
+    ck_assert_ptr_nonnull(strstr(testing_ctl.out, "  in Redis    held; its buyer's mark: own\n"));
+    for (int key = 0; key < STOCK_KEY_COUNT; key++)
+        testing_redis_run(shard.kv, "DEL", shard.keys.text[key], NULL);
+    CTL("order", "show", "A_1");
+    CTL_SAYS(EXIT_OK, "");
+    ck_assert_ptr_nonnull(strstr(testing_ctl.out, "  in Redis    nothing any more: the activity is settled\n"));
+}
+END_TEST
+
 START_TEST(shown_without_redis)
 {
     json_t *json;
@@ -161,7 +176,7 @@ START_TEST(nothing_to_show)
     CTL("order", "show", "A_1");
     CTL_SAYS(EXIT_BAD_DATA,
              "orderctl: order show: there is no order A_1; an order that was taken a moment ago may still "
-             "be on its way; see also `orderctl outbox list --key order.create:A_1`\n");
+             "be on its way; `orderctl reconcile` names what is reserved without an order\n");
     CTL("order", "show", "A' OR 1");
     ck_assert_int_eq(testing_ctl.code, EXIT_USAGE);
     CTL("order", "cancel", "-r1");
@@ -241,6 +256,7 @@ int main(void)
     tcase_add_checked_fixture(c, setup, testing_ctl_teardown);
     tcase_add_test(c, shown_as_json);
     tcase_add_test(c, shown_as_text);
+    tcase_add_test(c, shown_after_the_settlement);
     tcase_add_test(c, shown_without_redis);
     tcase_add_test(c, nothing_to_show);
     tcase_add_test(c, cancelled);

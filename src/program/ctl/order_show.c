@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "order.h"
+#include "orderd/activity.h"
 #include "orderd/arena.h"
 #include "orderd/check.h"
 #include "orderd/clock.h"
@@ -38,7 +39,7 @@ struct view {
     struct order_record record;
     struct payment *payments, **payments_end;
     struct message messages[PREFIXES];
-    bool redis_read;
+    bool redis_read, settled;
     struct stock_seen seen;
 };
 
@@ -83,6 +84,16 @@ static bool read_messages(struct db *db, struct view *v, struct error *err)
     return local_message_find(db, refs, PREFIXES, note_message, v, err);
 }
 
+static void note_activity(void *arg, const struct activity *activity)
+{
+    ((struct view *)arg)->settled = activity->state == ACTIVITY_SETTLED;
+}
+
+static bool read_settled(struct db *db, struct view *v, struct error *err)
+{
+    return activity_read(db, &v->record.order.activity_id, 1, note_activity, v, err);
+}
+
 static bool read_database(struct ctl *ctl, const char *order_no, struct view *v, struct error *err)
 {
     struct db *db = ctl_open_schema(ctl, err);
@@ -91,12 +102,11 @@ static bool read_database(struct ctl *ctl, const char *order_no, struct view *v,
 
     if (ok && !found) {
         ctl_advise(ctl,
-                   "an order that was taken a moment ago may still be on its way; "
-                   "see also `orderctl outbox list --key order.create:%s`",
-                   order_no);
+                   "an order that was taken a moment ago may still be on its way; `orderctl reconcile` names what is "
+                   "reserved without an order");
         ok = error_set(err, ERROR_REFUSED, "there is no order %s", order_no);
     }
-    ok = ok && read_messages(db, v, err);
+    ok = ok && read_messages(db, v, err) && read_settled(db, v, err);
     db_close(&db);
     return ok;
 }
@@ -123,6 +133,11 @@ static const char *ledger_word(const struct stock_seen *seen)
     if (!seen->gone_valid)
         return "damaged";
     return seen->gone == STOCK_GONE_NONE ? "unknown" : stock_gone_name(seen->gone);
+}
+
+static bool ledger_is_empty(const struct stock_seen *seen)
+{
+    return !seen->held && seen->gone_valid && seen->gone == STOCK_GONE_NONE && !seen->marked;
 }
 
 static const char *mark_word(const struct stock_seen *seen)
@@ -267,6 +282,10 @@ static void print_ledger(const struct view *v)
     if (!v->redis_read)
         return;
     begin_line("in Redis");
+    if (v->settled && ledger_is_empty(&v->seen)) {
+        puts("nothing any more: the activity is settled");
+        return;
+    }
     printf("%s; its buyer's mark: %s\n", ledger_word(&v->seen), mark_word(&v->seen));
 }
 
