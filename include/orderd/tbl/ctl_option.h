@@ -81,6 +81,8 @@ X(outbox_purge, until, "until", PAST, "WHEN", 0, 0, "", "only those created befo
 X(outbox_purge, confirm, "confirm", NUMBER, "N", 0, INT64_MAX, "", "quarantined ones: the number of rows that --dry-run named")
 X(outbox_purge, dry_run, "dry-run", FLAG, "", 0, 0, NULL, "only count what would be deleted")
 
+X(dlq_drain, dry_run, "dry-run", FLAG, "", 0, 0, NULL, "only say how many letters wait in the queue")
+
 X(reconcile, activity, "activity", NUMBER, "ID", 1, INT64_MAX, "", "only this activity; else all from preheat until settlement")
 X(reconcile, repair, "repair", FLAG, "", 0, 0, NULL, "mend what can be mended")
 X(reconcile, dry_run, "dry-run", FLAG, "", 0, 0, NULL, "with --repair: only show what it would do")

@@ -53,3 +53,7 @@ X(WALK_BEFORE_MEND, "walk.before_mend")       /* returns, settlements, adoptions
 X(WALK_AFTER_MEND, "walk.after_mend")
 X(WALK_AFTER_GIVING_UP, "walk.after_giving_up") /* the decision is durable, not handed over or counted */
 X(WALK_BEFORE_RECORD, "walk.before_record")   /* all is done, the walk is not written down */
+/* dead letters */
+X(DRAIN_BEFORE_COMMIT, "drain.before_commit") /* letters are in the transaction, none is committed */
+X(DRAIN_AFTER_COMMIT, "drain.after_commit")   /* their rows are there, nobody knows */
+X(DRAIN_BEFORE_ACK, "drain.before_ack")       /* one letter is about to be acknowledged */

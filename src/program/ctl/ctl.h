@@ -138,6 +138,12 @@ bool ctl_schema_refused(struct error *err);
 
 void ctl_advise(struct ctl *ctl, const char *fmt, ...) ORDERD_PRINTF(2, 3);
 
+/* ---- audit (who.c) ---- */
+
+/* Who runs this, for the tables that keep it: "name@host"; under sudo the name of who called it. */
+#define CTL_WHO_MAX 200
+const char *ctl_who(char out[CTL_WHO_MAX]);
+
 /* ---- the commands ---- */
 
 #define X(id, words, operands, least, most, brief, more) bool ctl_##id(struct ctl *ctl, struct error *err);

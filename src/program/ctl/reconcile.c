@@ -2,11 +2,9 @@
 #include "reconcile.h"
 
 #include <inttypes.h>
-#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "orderd/check.h"
 #include "orderd/fault.h"
@@ -272,22 +270,6 @@ static bool reconcile_all(struct reconcile *r, struct error *err)
     return ok;
 }
 
-static const char *who(char *out, size_t size)
-{
-    const char *name = getenv("SUDO_USER");
-    const struct passwd *user = name && name[0] ? NULL : getpwuid(geteuid());
-    char host[65] = "";
-
-    if (user)
-        name = user->pw_name;
-    (void)!gethostname(host, sizeof host - 1);
-    if (name && name[0])
-        snprintf(out, size, "%.100s@%s", name, host);
-    else
-        snprintf(out, size, "uid %ld@%s", (long)geteuid(), host);
-    return out;
-}
-
 /* --in-flight: shorter, to look closer, or longer, where the web tier is slow. */
 static struct balance_window window(const struct ctl *ctl)
 {
@@ -333,7 +315,7 @@ bool ctl_reconcile(struct ctl *ctl, struct error *err)
 {
     const struct ctl_value *v = ctl->values;
     struct reconcile r = {.ctl = ctl};
-    char name[200];
+    char name[CTL_WHO_MAX];
     bool ok;
 
     if (v[CTL_OPTION_reconcile_dry_run].set && !v[CTL_OPTION_reconcile_repair].set)
@@ -341,7 +323,7 @@ bool ctl_reconcile(struct ctl *ctl, struct error *err)
     r.mode = !v[CTL_OPTION_reconcile_repair].set   ? RECONCILE_LOOK
              : v[CTL_OPTION_reconcile_dry_run].set ? RECONCILE_DRY_RUN
                                                    : RECONCILE_REPAIR;
-    r.run.who = who(name, sizeof name);
+    r.run.who = ctl_who(name);
     ok = run(&r, err);
     if (!ok && error_class_of(err) == ERROR_CLASS_OUTAGE && r.mode == RECONCILE_REPAIR)
         ctl_advise(ctl, "run the same command again: what was mended stays so, and is not mended twice");

@@ -1,0 +1,29 @@
+/* What the files of the dead letter table share. */
+#ifndef ORDERD_DEAD_LETTER_ROW_H
+#define ORDERD_DEAD_LETTER_ROW_H
+
+#include "orderd/dead_letter_store.h"
+
+/* What a delivery of order.dead says of itself. Texts point into the delivery, or are static. */
+struct dead_letter_facts {
+    const char *reason;
+    struct slice detail, queue;
+    int64_t attempts;
+    int64_t died_at;     /* ms since 1970; 0: it does not say, e.g. the broker gave up */
+    int64_t activity_id; /* 0: the body does not say */
+    char order_no[40];   /* ""; likewise */
+};
+
+void dead_letter_facts_read(const struct broker_delivery *delivery, struct dead_letter_facts *out);
+
+/* All headers, the broker's too, as one JSON object. */
+void dead_letter_add_headers(struct strbuf *out, const struct broker_delivery *delivery);
+
+/* name='value', with value as text of at most max bytes; what is no UTF-8 becomes U+FFFD. */
+void dead_letter_set_text(const struct db *db, struct strbuf *sql, const char *name, struct slice value, size_t max);
+
+/* A row of the audit, for the caller's transaction. */
+void dead_letter_add_action(const struct db *db, struct strbuf *sql, int64_t id, const char *action, const char *who,
+                            struct slice note);
+
+#endif
