@@ -8,6 +8,7 @@
 
 #include "../../src/client/broker/broker_private.h"
 #include "orderd/dead_letter.h"
+#include "orderd/dead_letter_store.h"
 
 /* ---- a delivery without a broker: the frames that one would have sent ---- */
 
@@ -395,6 +396,30 @@ START_TEST(large_headers_leave_room_for_ours)
 }
 END_TEST
 
+/* ---- a letter whose row is there ---- */
+
+static const struct {
+    enum dead_letter_state state;
+    int64_t row_died_at, died_at;
+    bool redelivered;
+    enum dead_letter_taken taken;
+} judged[] = {
+    {DEAD_LETTER_OPEN, 5, 5, false, DEAD_LETTER_KNOWN},     {DEAD_LETTER_OPEN, 5, 4, true, DEAD_LETTER_KNOWN},
+    {DEAD_LETTER_OPEN, 5, 6, true, DEAD_LETTER_AGAIN},      {DEAD_LETTER_REPLAYED, 5, 5, true, DEAD_LETTER_KNOWN},
+    {DEAD_LETTER_REPLAYED, 5, 6, false, DEAD_LETTER_AGAIN}, {DEAD_LETTER_OPEN, 0, 0, true, DEAD_LETTER_KNOWN},
+    {DEAD_LETTER_OPEN, 0, 0, false, DEAD_LETTER_AGAIN},     {DEAD_LETTER_OPEN, 5, 0, true, DEAD_LETTER_KNOWN},
+    {DEAD_LETTER_OPEN, 0, 5, false, DEAD_LETTER_AGAIN},     {DEAD_LETTER_REPLAYED, 0, 0, true, DEAD_LETTER_AGAIN},
+    {DEAD_LETTER_RESOLVED, 5, 0, true, DEAD_LETTER_AGAIN},  {DEAD_LETTER_DISCARDED, 0, 5, true, DEAD_LETTER_AGAIN},
+};
+
+START_TEST(another_death_is_told_from_a_redelivery)
+{
+    ck_assert_int_eq(
+        dead_letter_judge(judged[_i].state, judged[_i].row_died_at, judged[_i].died_at, judged[_i].redelivered),
+        judged[_i].taken);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("dead_letter");
@@ -409,6 +434,7 @@ int main(void)
     tcase_add_test(c, ours_come_first);
     tcase_add_test(c, foreign_bytes_do_no_harm);
     tcase_add_test(c, large_headers_leave_room_for_ours);
+    tcase_add_loop_test(c, another_death_is_told_from_a_redelivery, 0, (int)(sizeof judged / sizeof *judged));
     suite_add_tcase(s, c);
     return testing_main(s);
 }

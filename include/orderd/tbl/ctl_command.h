@@ -302,10 +302,10 @@ X(outbox_purge, "outbox purge", "[KEY|ID...]", 0, SIZE_MAX, "delete local messag
   "  orderctl outbox purge --state quarantined --topic test.topic --dry-run\n"
   "  orderctl outbox purge --state quarantined --topic test.topic --confirm 3\n")
 X(dlq_drain, "dlq drain", "", 0, 0, "move dead letters from their queue into the database",
-  "Takes what lies in order.dead, and what comes meanwhile, until nothing more does,\n"
-  "into the table dead_letter, where the other commands work on it. A letter is\n"
-  "acknowledged only when its row is committed, so none is lost: whatever ends this\n"
-  "command early, Ctrl-C too, the letter comes again and its row is recognised. Run\n"
+  "Takes what lies in order.dead, and what comes meanwhile, until nothing more\n"
+  "does, into the table dead_letter, where the other commands work on it. A letter\n"
+  "is acknowledged only when its row is committed, so none is lost: whatever ends\n"
+  "this command early, Ctrl-C too, the letter comes again and its row is known. Run\n"
   "it again at any time. One drain works at a time.\n"
   "\n"
   "new         its row is new\n"
