@@ -64,4 +64,45 @@ typedef void (*dead_letter_count_fn)(void *arg, const struct dead_letter_count *
 ORDERD_MUST_CHECK bool dead_letter_store_count(struct db *db, dead_letter_count_fn on_count, void *arg,
                                                struct error *err);
 
+/* ---- looking (`orderctl dlq list`, `show`, `history`) ---- */
+
+struct dead_letter_row { /* slices are valid during the call; times in ms since 1970 */
+    int64_t id;
+    enum dead_letter_state state;
+    struct slice message_id, reason, detail, queue; /* message_id: any bytes */
+    struct slice order_no;                          /* ptr NULL: the body does not say */
+    int64_t activity_id;                            /* 0: not known */
+    int64_t attempts, times, body_bytes;
+    int64_t died_at, taken_at, now; /* the database's clock; died_at is that of taking where the letter did not say */
+    struct slice content_type, headers, body; /* only of dead_letter_store_get: headers is a JSON object */
+};
+
+struct dead_letter_filter {
+    bool by_state;
+    enum dead_letter_state state;
+    struct slice reason, queue, order_no; /* ptr NULL: any */
+    int64_t activity_id;                  /* 0: any */
+    int64_t since, until;                 /* by the death, ms since 1970; until is excluded; 0: any */
+};
+
+/* Up to max (1 or more) rows of ids above *after, ascending; *after is then the last of them. *end: there are no more.
+ * Each call is one query, so what changes between two is seen or not. */
+typedef void (*dead_letter_row_fn)(void *arg, const struct dead_letter_row *row);
+ORDERD_MUST_CHECK bool dead_letter_store_page(struct db *db, const struct dead_letter_filter *filter, int64_t *after,
+                                              size_t max, dead_letter_row_fn on_row, void *arg, bool *end,
+                                              struct error *err);
+
+ORDERD_MUST_CHECK bool dead_letter_store_get(struct db *db, int64_t id, dead_letter_row_fn on_row, void *arg,
+                                             bool *found, struct error *err);
+
+struct dead_letter_action {
+    int64_t id, letter_id, done_at;
+    struct slice action, who, note;
+};
+
+/* The audit, oldest first: of one letter, or with letter_id 0 of all, the newest max lines of it. */
+typedef void (*dead_letter_action_fn)(void *arg, const struct dead_letter_action *action);
+ORDERD_MUST_CHECK bool dead_letter_store_history(struct db *db, int64_t letter_id, int64_t max,
+                                                 dead_letter_action_fn on_action, void *arg, struct error *err);
+
 #endif

@@ -31,10 +31,22 @@ static const struct {
     const char *args[24];
     const char *sentence; /* without "orderctl: " and the newline */
 } mistakes[] = {
-    {{NULL}, "a command is missing (one of migrate, topology, activity, order, outbox, dlq, reconcile, config); see `orderctl --help`"},
+    {{NULL},
+     "a command is missing (one of migrate, topology, activity, order, outbox, dlq, reconcile, config); see `orderctl "
+     "--help`"},
     {{"migrat", NULL}, "unknown command \"migrat\" (did you mean \"migrate\"?); see `orderctl --help`"},
     {{"xyz", NULL}, "unknown command \"xyz\"; see `orderctl --help`"},
     {{"", NULL}, "unknown command \"\"; see `orderctl --help`"},
+    {{"dlq", "show", NULL}, "dlq show: LETTER... is missing" HELP_OF("dlq show")},
+    {{"dlq", "show", "17", "x", NULL},
+     "dlq show: \"x\" is no id of a letter; `orderctl dlq list` shows them" HELP_OF("dlq show")},
+    {{"dlq", "history", "-", NULL}, "dlq history: name one letter, or none for all" HELP_OF("dlq history")},
+    {{"dlq", "list", "--reason", "sold", NULL},
+     "dlq list: there is no reason \"sold\"; `orderctl dlq stats` shows those that occur" HELP_OF("dlq list")},
+    {{"dlq", "list", "--order", "a b", NULL},
+     "dlq list: \"a b\" is no order number (1 to 28 of [0-9A-Za-z_], with an optional -r<n>)" HELP_OF("dlq list")},
+    {{"dlq", "list", "--state", "dead", NULL},
+     "dlq list: --state \"dead\" is not one of open, replayed, resolved, discarded" HELP_OF("dlq list")},
     {{"migrate", NULL}, "migrate: a command is missing (one of status, up)" HELP_OF("migrate")},
     {{"activity", "creat", NULL}, "activity: unknown command \"creat\" (did you mean \"create\"?)" HELP_OF("activity")},
     {{"config", "help", NULL}, "config: unknown command \"help\"" HELP_OF("config")},

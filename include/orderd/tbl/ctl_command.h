@@ -335,6 +335,38 @@ X(dlq_stats, "dlq stats", "", 0, 0, "count the dead letters, in the queue and in
   "Examples:\n"
   "  orderctl dlq stats\n"
   "  orderctl dlq stats --json | jq '.groups[] | select(.state == \"open\")'\n")
+X(dlq_list, "dlq list", "", 0, 0, "list dead letters that were taken out of the queue",
+  "By ascending id. DIED is the time since it became a dead letter, for the last\n"
+  "time if it did more than once; where the letter does not say, since it was\n"
+  "taken. ACTIVITY and ORDER are what its body says, whether it is true or not.\n"
+  "\n"
+  "WHEN is an instant in UTC such as 2026-12-01T10:00:00Z, or lies before now by\n"
+  "the clock of the database: -5m, -2h. It is compared with the death. A reason is\n"
+  "one of those that `orderctl dlq stats` shows.\n"
+  "\n"
+  "Examples:\n"
+  "  orderctl dlq list --state open --reason stock_short --activity 1001\n"
+  "  orderctl dlq list --queue order.paid --since -1h\n"
+  "  orderctl dlq list --state open --limit 0 --json | jq .id > ids\n")
+X(dlq_show, "dlq show", "LETTER...", 1, SIZE_MAX, "show dead letters with all they hold",
+  "LETTER is the id that `orderctl dlq list` shows; - reads more of them from\n"
+  "standard input, one a line. Shows body, headers, reason and history. A body that\n"
+  "is JSON is shown indented, any other as text; bytes that are no printable\n"
+  "characters are shown as \\x1b. With --json the body is a string where it is\n"
+  "UTF-8, and in base64 where it is not.\n"
+  "\n"
+  "Exit codes: 0 all shown; 3 some are not there; 65 none is.\n"
+  "\n"
+  "Examples:\n"
+  "  orderctl dlq show 17\n"
+  "  orderctl dlq list --reason body_not_json --json | jq .id | orderctl dlq show -\n")
+X(dlq_history, "dlq history", "[LETTER]", 0, 1, "show who did what to dead letters, when and why",
+  "Of one letter, or the latest of all; oldest first. Each line of it was written in\n"
+  "the transaction that did it, and none is ever deleted.\n"
+  "\n"
+  "Examples:\n"
+  "  orderctl dlq history 17\n"
+  "  orderctl dlq history --limit 0 --json | jq -r .who | sort | uniq -c\n")
 X(reconcile, "reconcile", "", 0, 0, "compare Redis, MySQL and the queues, order by order",
   "For each activity: do its units add up, and which orders are behind every gap?\n"
   "Every reservation in Redis is looked up in MySQL and every live order in Redis,\n"

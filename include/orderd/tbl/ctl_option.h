@@ -83,6 +83,17 @@ X(outbox_purge, dry_run, "dry-run", FLAG, "", 0, 0, NULL, "only count what would
 
 X(dlq_drain, dry_run, "dry-run", FLAG, "", 0, 0, NULL, "only say how many letters wait in the queue")
 
+X(dlq_list, state, "state", CHOICE, "open|replayed|resolved|discarded", 0, 0, "", "only those in this state")
+X(dlq_list, reason, "reason", TEXT, "REASON", 1, 40, "", "only those of this reason")
+X(dlq_list, queue, "queue", TEXT, "QUEUE", 1, 255, "", "only those that were in this queue")
+X(dlq_list, activity, "activity", NUMBER, "ID", 1, INT64_MAX, "", "only those of this activity")
+X(dlq_list, order, "order", TEXT, "NO", 1, 40, "", "only those of this order number")
+X(dlq_list, since, "since", PAST, "WHEN", 0, 0, "", "only those that died then or later")
+X(dlq_list, until, "until", PAST, "WHEN", 0, 0, "", "only those that died before")
+X(dlq_list, limit, "limit", NUMBER, "N", 0, INT64_MAX, "100", "list at most N; 0: all")
+
+X(dlq_history, limit, "limit", NUMBER, "N", 0, INT64_MAX, "100", "show the last N lines; 0: all")
+
 X(reconcile, activity, "activity", NUMBER, "ID", 1, INT64_MAX, "", "only this activity; else all from preheat until settlement")
 X(reconcile, repair, "repair", FLAG, "", 0, 0, NULL, "mend what can be mended")
 X(reconcile, dry_run, "dry-run", FLAG, "", 0, 0, NULL, "with --repair: only show what it would do")

@@ -17,7 +17,7 @@
 #define BATCH    50
 #define PREFETCH 200 /* letters that are left stay unacknowledged: so many, and no more come */
 #define WAIT_MS  100
-#define QUIET_MS 400  /* nothing came for so long, and all that had waited has come */
+#define QUIET_MS 400   /* nothing came for so long, and all that had waited has come */
 #define SLOW_MS  10000 /* or so long, although some of it has not: somebody else has it */
 
 struct drain {

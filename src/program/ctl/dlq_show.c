@@ -1,0 +1,257 @@
+/* orderctl dlq show and history */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "dlq.h"
+#include "orderd/clock.h"
+#include "payload.h"
+#include "record.h"
+
+struct showing {
+    struct ctl *ctl;
+    struct strbuf line; /* --json: the letter, whose history is to be added */
+    int64_t shown;
+};
+
+/* ---- JSON ---- */
+
+static void record_body(struct strbuf *line, struct slice body)
+{
+    struct strbuf base64 = STRBUF_INIT;
+
+    if (payload_is_utf8(body)) {
+        record_slice(line, "body", body);
+        record_null(line, "body_base64");
+        return;
+    }
+    payload_add_base64(&base64, body);
+    record_null(line, "body");
+    record_text(line, "body_base64", base64.data);
+    strbuf_release(&base64);
+}
+
+static void begin_record(struct strbuf *line, const struct dead_letter_row *row)
+{
+    record_open(line, NULL, '{');
+    dlq_record(line, row);
+    record_slice(line, "content_type", row->content_type);
+    strbuf_add_str(line, ",\"headers\":");
+    strbuf_add_slice(line, row->headers);
+    record_body(line, row->body);
+    record_open(line, "history", '[');
+}
+
+static void end_record(struct strbuf *line)
+{
+    record_close(line, ']');
+    record_close(line, '}');
+    record_print(line);
+}
+
+/* ---- text ---- */
+
+static void begin_line(const char *name)
+{
+    printf("  %-12s", name);
+}
+
+static void print_value(const char *name, struct slice value)
+{
+    begin_line(name);
+    print_escaped(value.ptr, value.len, 0, ESCAPE_TEXT);
+}
+
+static void print_time(const char *name, const struct dead_letter_row *row, int64_t moment)
+{
+    char iso[32], span[SPAN_TEXT];
+
+    clock_format_iso(iso, sizeof iso, moment);
+    begin_line(name);
+    printf("%s, %s ago\n", iso, span_text(span, row->now > moment ? row->now - moment : 0));
+}
+
+static void print_bytes(const char *name, struct slice bytes)
+{
+    struct strbuf json = STRBUF_INIT;
+    bool indented = payload_indent(bytes, &json);
+
+    begin_line(name);
+    printf("%zu bytes%s\n", bytes.len, indented ? " of JSON" : "");
+    if (indented)
+        print_escaped(json.data, json.len, 4, ESCAPE_JSON);
+    else if (bytes.len)
+        print_escaped(bytes.ptr, bytes.len, 4, ESCAPE_TEXT);
+    strbuf_release(&json);
+}
+
+static void print_letter(const struct ctl *ctl, const struct dead_letter_row *row)
+{
+    printf("letter %" PRId64 "\n", row->id);
+    begin_line("state");
+    print_word(ctl, dead_letter_state_name(row->state), 0, dlq_tint(row->state));
+    putchar('\n');
+    print_value("reason", row->reason);
+    print_value("detail", row->detail);
+    print_value("queue", row->queue);
+    if (row->activity_id) {
+        begin_line("activity");
+        printf("%" PRId64 "\n", row->activity_id);
+    }
+    if (row->order_no.ptr)
+        print_value("order", row->order_no);
+    print_value("message id", row->message_id);
+    begin_line("retries");
+    printf("%" PRId64 "\n", row->attempts);
+    begin_line("deaths");
+    printf("%" PRId64 "\n", row->times);
+    print_time("died", row, row->died_at);
+    print_time("taken", row, row->taken_at);
+    print_bytes("headers", row->headers);
+    print_bytes("body", row->body);
+}
+
+static void print_action(const struct dead_letter_action *a)
+{
+    struct strbuf text = STRBUF_INIT;
+    char iso[32];
+
+    clock_format_iso(iso, sizeof iso, a->done_at);
+    strbuf_addf(&text, "%s ", iso);
+    strbuf_add_slice(&text, a->action);
+    strbuf_add_str(&text, " by ");
+    strbuf_add_slice(&text, a->who);
+    if (a->note.len) {
+        strbuf_add_str(&text, ": ");
+        strbuf_add_slice(&text, a->note);
+    }
+    fputs("    ", stdout);
+    print_escaped(text.data, text.len, 0, ESCAPE_TEXT);
+    strbuf_release(&text);
+}
+
+/* ---- show ---- */
+
+static void show(void *arg, const struct dead_letter_row *row)
+{
+    struct showing *s = arg;
+
+    if (s->ctl->json) {
+        begin_record(&s->line, row);
+        return;
+    }
+    print_letter(s->ctl, row);
+    begin_line("history");
+    putchar('\n');
+}
+
+static void show_action(void *arg, const struct dead_letter_action *action)
+{
+    struct showing *s = arg;
+
+    if (s->ctl->json)
+        dlq_record_action(&s->line, action);
+    else
+        print_action(action);
+}
+
+static bool show_one(struct showing *s, struct db *db, int64_t id, size_t of, struct error *err)
+{
+    bool found;
+
+    if (!dead_letter_store_get(db, id, show, s, &found, err))
+        return false;
+    if (!found) {
+        if (of > 1)
+            print_warning("there is no letter %" PRId64, id);
+        return true;
+    }
+    s->shown++;
+    if (!dead_letter_store_history(db, id, INT64_MAX, show_action, s, err))
+        return false;
+    if (s->ctl->json)
+        end_record(&s->line);
+    return true;
+}
+
+static bool conclude(struct showing *s, const struct dlq_ids *ids, struct error *err)
+{
+    if (ids->count == 0)
+        print_note(s->ctl, "standard input named no letter");
+    if (s->shown == 0 && ids->count > 0) {
+        ctl_advise(s->ctl, "see `orderctl dlq list`");
+        return ids->count == 1 ? error_set(err, ERROR_REFUSED, "there is no letter %" PRId64, ids->list[0])
+                               : error_set(err, ERROR_REFUSED, "there is no letter of these ids");
+    }
+    if (s->shown < (int64_t)ids->count)
+        s->ctl->code = EXIT_PARTIAL;
+    return true;
+}
+
+bool ctl_dlq_show(struct ctl *ctl, struct error *err)
+{
+    struct showing s = {.ctl = ctl};
+    struct dlq_ids ids = {0};
+    bool ok = dlq_ids_read(ctl, &ids, err);
+    struct db *db = ok ? ctl_open_schema(ctl, err) : NULL;
+
+    ok = db != NULL;
+    for (size_t i = 0; i < ids.count && ok; i++)
+        ok = show_one(&s, db, ids.list[i], ids.count, err);
+    ok = ok && conclude(&s, &ids, err);
+    strbuf_release(&s.line);
+    db_close(&db);
+    dlq_ids_free(&ids);
+    return ok;
+}
+
+/* ---- history ---- */
+
+struct recounting {
+    struct ctl *ctl;
+    struct table table;
+    struct strbuf line;
+    int64_t count;
+};
+
+static void recount(void *arg, const struct dead_letter_action *a)
+{
+    struct recounting *r = arg;
+    char iso[32];
+
+    r->count++;
+    if (r->ctl->json) {
+        dlq_record_action(&r->line, a);
+        record_print(&r->line);
+        return;
+    }
+    clock_format_iso(iso, sizeof iso, a->done_at);
+    table_text(&r->table, iso, TINT_NONE);
+    table_number(&r->table, a->letter_id);
+    table_slice(&r->table, a->action, TINT_NONE);
+    table_slice(&r->table, a->who, TINT_NONE);
+    table_slice(&r->table, a->note, TINT_NONE);
+}
+
+bool ctl_dlq_history(struct ctl *ctl, struct error *err)
+{
+    static const char *const heads[] = {"WHEN", "-LETTER", "ACTION", "WHO", "NOTE"};
+    struct recounting r = {.ctl = ctl};
+    int64_t limit = ctl->values[CTL_OPTION_dlq_history_limit].number;
+    struct dlq_ids ids = {0};
+    struct db *db = NULL;
+    bool ok;
+
+    if (ctl->operand_count && strcmp(ctl->operands[0], "-") == 0)
+        return ctl_misuse(ctl, err, "name one letter, or none for all");
+    table_begin(&r.table, heads, sizeof heads / sizeof *heads);
+    ok = dlq_ids_read(ctl, &ids, err) && (db = ctl_open_schema(ctl, err)) &&
+         dead_letter_store_history(db, ids.count ? ids.list[0] : 0, limit ? limit : INT64_MAX, recount, &r, err);
+    table_end(ctl, &r.table);
+    if (ok && r.count == 0 && !ctl->json)
+        print_note(ctl, "nothing was done so far");
+    strbuf_release(&r.line);
+    db_close(&db);
+    dlq_ids_free(&ids);
+    return ok;
+}
