@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "orderd/lane.h"
+#include "orderd/lane_health.h"
 #include "orderd/metric.h"
 #include "orderd/thread.h"
 
@@ -28,7 +29,7 @@ struct keeper {
     struct thread thread;
     const struct keeper_kind *kind;
     struct lane_shared *shared;
-    _Atomic(enum lane_state) state;
+    struct lane_health health;
     _Atomic int64_t beat;
 
     /* Owned by the thread alone. */
@@ -42,6 +43,9 @@ struct keeper *keeper_start(const struct keeper_kind *kind, struct lane_shared *
 
 /* CONSUMING while it does its work or waits for the next time, CONNECTING while a server it needs is away. */
 enum lane_state keeper_state(const struct keeper *keeper);
+void keeper_condition(struct keeper *keeper, struct lane_condition *out); /* with the reason */
+
+const char *keeper_name(const struct keeper *keeper);
 
 /* When it last went from one step to the next, monotonic ms. */
 int64_t keeper_beat(const struct keeper *keeper);
@@ -53,6 +57,6 @@ void keeper_join(struct keeper **keeper);
 
 bool keeper_stopping(const struct keeper *keeper);
 void keeper_beats(struct keeper *keeper); /* between steps; turns and rests beat by themselves */
-void keeper_set_state(struct keeper *keeper, enum lane_state state);
+void keeper_set_state(struct keeper *keeper, enum lane_state state, const struct error *why); /* see lane_health_set */
 
 #endif

@@ -40,6 +40,11 @@ struct lane *lane_start(const struct lane_kind *kind, struct lane_shared *shared
 
 enum lane_state lane_state_of(const struct lane *lane);
 
+/* Its state with the reason; its name ("create.0"), valid as long as the lane. */
+struct lane_condition;
+void lane_condition_of(struct lane *lane, struct lane_condition *out);
+const char *lane_name_of(const struct lane *lane);
+
 /* When the lane last went round its loop or waited for something by plan, in monotonic ms. A lane whose servers answer
  * or are away stays under about mysql.read_timeout + broker.call_timeout. */
 int64_t lane_beat_of(const struct lane *lane);

@@ -69,6 +69,7 @@
 #include "orderd/dead_letter.h"
 #include "orderd/fault.h"
 #include "orderd/lane.h"
+#include "orderd/lane_health.h"
 #include "orderd/metric.h"
 #include "orderd/reason.h"
 #include "orderd/thread.h"
@@ -173,7 +174,7 @@ struct lane {
     const struct lane_kind *kind;
     void *own; /* the kind's */
     struct lane_shared *shared;
-    _Atomic(enum lane_state) state;
+    struct lane_health health;
     _Atomic int64_t beat;
 
     /* All below is owned by the thread alone. For the kind to read and to use: */

@@ -29,12 +29,14 @@ enum metric_span {
 struct metric_block {
     _Atomic uint64_t counters[METRIC_COUNT];
     _Atomic uint64_t spans[METRIC_SPAN_COUNT][METRIC_BUCKETS];
-    struct metric_block *next; /* guarded by the registry's lock */
+    _Atomic uint64_t span_us[METRIC_SPAN_COUNT]; /* all of them together */
+    struct metric_block *next;                   /* guarded by the registry's lock */
 };
 
 struct metric_sum {
     uint64_t counters[METRIC_COUNT];
     uint64_t spans[METRIC_SPAN_COUNT][METRIC_BUCKETS];
+    uint64_t span_us[METRIC_SPAN_COUNT];
 };
 
 /* Adds a zeroed block to the registry; it is never removed, so that what a thread counted stays counted. */
@@ -51,6 +53,9 @@ static inline void metric_add(struct metric_block *block, enum metric metric, ui
 void metric_observe(struct metric_block *block, enum metric_span span, int64_t microseconds);
 
 void metric_read(struct metric_sum *sum);
+
+/* How many of them were shorter than 2^power microseconds; power from 1 to 35. Exact. */
+uint64_t metric_below(const struct metric_sum *sum, enum metric_span span, unsigned power);
 
 /* The q-quantile (0 < q <= 1) in microseconds of what was observed between two readings, 0 where nothing was. */
 int64_t metric_quantile(const struct metric_sum *before, const struct metric_sum *now, enum metric_span span, double q);

@@ -17,6 +17,7 @@
 
 #include <stdint.h>
 #include "orderd/lane.h"
+#include "orderd/lane_health.h"
 #include "orderd/local_message.h"
 
 struct relay;
@@ -35,6 +36,7 @@ int64_t relay_lease_ms(const struct relay *relay, const struct conf *conf);
 void relay_offer(struct relay *relay, struct local_messages *list);
 
 enum lane_state relay_state(const struct relay *relay);
+void relay_condition(struct relay *relay, struct lane_condition *out); /* with the reason */
 int64_t relay_beat(const struct relay *relay);
 
 /* For how long, in ms, the oldest pending row has been due (local_message_oldest), as of the last poll. */

@@ -129,6 +129,15 @@ X(walk, recover_backoff, DURATION, 600000, 100, 86400000, RELOAD,
 X(activity, calendar_interval, DURATION, 1000, 50, 60000, RELOAD,
   "How often it is looked whether a sale begins or ends, and whether Redis and the gates know.")
 
+/* the admin endpoint */
+X(admin, enabled, BOOL, 1, 0, 1, RESTART, "Answer HTTP: /metrics, /livez, /readyz, /status. GET and HEAD only, changes nothing.")
+X(admin, host, STRING, "127.0.0.1", 1, 255, RESTART,
+  "Address to listen on. Nobody is asked who they are there, so keep it on loopback or behind a firewall.")
+X(admin, port, INT, 9470, 1, 65535, RESTART,
+  "Port to listen on. A replica whose instance name is a number adds it: orderd@1 listens on 9471.")
+X(admin, ready_grace, DURATION, 3000, 0, 60000, RELOAD,
+  "How long a lane that could do its job may be without a server before /readyz says 503: longer than a reconnect.")
+
 X(log, level, CHOICE, "info", 0, 0, RELOAD, "error|warning|info|debug: debug writes a line per order.")
 X(log, format, CHOICE, "logfmt", 0, 0, RELOAD, "logfmt|json: One line per event on standard error, either way.")
 X(log, priority_prefix, CHOICE, "auto", 0, 0, RELOAD,

@@ -17,6 +17,10 @@ X(RELOAD_REFUSED, ERROR, 0, "reload_refused", "configuration has an error; the o
 X(SETUP_REFUSED, ERROR, 0, "setup_refused", "schema, topology or an account is wrong; mend it, then start again")
 X(RATE, INFO, 0, "rate", "what was done in the last second")
 
+/* the admin endpoint */
+X(ADMIN_UP, INFO, 0, "admin_up", "answers HTTP")
+X(ADMIN_DOWN, WARNING, -60, "admin_down", "cannot answer HTTP; orders are taken all the same, and it is tried again")
+
 /* connections */
 X(BROKER_UP, INFO, 5, "broker_up", "connected to the broker")
 X(BROKER_DOWN, WARNING, -5, "broker_down", "broker connection lost or refused; connecting again")

@@ -85,13 +85,13 @@ static int64_t turn(struct keeper *keeper)
 
     if (go_round(c, &err)) {
         backoff_reset(&c->backoff);
-        keeper_set_state(keeper, LANE_CONSUMING);
+        keeper_set_state(keeper, LANE_CONSUMING, NULL);
         return keeper->conf->activity_calendar_interval;
     }
     /* Whatever failed, and wherever: the connections go, and with the one to the database the lock of an activity. */
     log_event(LOG_EVENT_CALENDAR_FAILED, LOG_ERR(&err));
     close_connections(c);
-    keeper_set_state(keeper, LANE_CONNECTING);
+    keeper_set_state(keeper, LANE_CONNECTING, &err);
     return backoff_next(&c->backoff);
 }
 

@@ -19,9 +19,9 @@ void keeper_beats(struct keeper *k)
     atomic_store_explicit(&k->beat, clock_mono_ms(), memory_order_relaxed);
 }
 
-void keeper_set_state(struct keeper *k, enum lane_state state)
+void keeper_set_state(struct keeper *k, enum lane_state state, const struct error *why)
 {
-    atomic_store_explicit(&k->state, state, memory_order_release);
+    lane_health_set(&k->health, state, why);
 }
 
 static void rest(struct keeper *k, int64_t ms)
@@ -47,7 +47,7 @@ static void run(void *data)
     }
     if (k->kind->close)
         k->kind->close(k);
-    keeper_set_state(k, LANE_STOPPED);
+    keeper_set_state(k, LANE_STOPPED, NULL);
 }
 
 struct keeper *keeper_start(const struct keeper_kind *kind, struct lane_shared *shared)
@@ -57,7 +57,7 @@ struct keeper *keeper_start(const struct keeper_kind *kind, struct lane_shared *
     k->kind = kind;
     k->shared = shared;
     k->conf = atomic_load_explicit(&shared->conf, memory_order_acquire);
-    atomic_init(&k->state, LANE_CONNECTING);
+    lane_health_init(&k->health);
     atomic_init(&k->beat, clock_mono_ms());
     if (kind->open)
         kind->open(k);
@@ -70,7 +70,17 @@ struct keeper *keeper_start(const struct keeper_kind *kind, struct lane_shared *
 
 enum lane_state keeper_state(const struct keeper *k)
 {
-    return atomic_load_explicit(&k->state, memory_order_acquire);
+    return lane_health_state(&k->health);
+}
+
+void keeper_condition(struct keeper *k, struct lane_condition *out)
+{
+    lane_health_read(&k->health, out);
+}
+
+const char *keeper_name(const struct keeper *k)
+{
+    return k->kind->name;
 }
 
 int64_t keeper_beat(const struct keeper *k)
@@ -81,6 +91,7 @@ int64_t keeper_beat(const struct keeper *k)
 void keeper_join(struct keeper **keeper)
 {
     thread_join(&(*keeper)->thread);
+    lane_health_destroy(&(*keeper)->health);
     free(*keeper);
     *keeper = NULL;
 }

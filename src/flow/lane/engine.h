@@ -16,7 +16,8 @@
 
 /* ---- lane.c ---- */
 bool lane_stopping(const struct lane *lane);
-void lane_set_state(struct lane *lane, enum lane_state state);
+/* why: as in lane_health_set */
+void lane_set_state(struct lane *lane, enum lane_state state, const struct error *why);
 void lane_beat(struct lane *lane);
 /* Sleeps until something arrives on either connection, the stop is called, or wait_ms are over. Pump both dry first. */
 void lane_sleep(struct lane *lane, int wait_ms);

@@ -44,7 +44,7 @@ static void announce(struct lane *lane, const struct error *why)
 {
     bool pause = operator_must_act(why);
 
-    lane_set_state(lane, pause ? LANE_PAUSED : LANE_HOLDING);
+    lane_set_state(lane, pause ? LANE_PAUSED : LANE_HOLDING, why);
     log_event(pause ? LOG_EVENT_LANE_PAUSED : LOG_EVENT_LANE_HOLDING,
               LOG_INT("messages", lane->batch.count - lane->batch.acked),
               LOG_INT("held_ms", clock_mono_ms() - lane->held_since), LOG_ERR(why));
@@ -122,5 +122,5 @@ void lane_hold_over(struct lane *lane)
         log_event(LOG_EVENT_LANE_RESUMED, LOG_INT("held_ms", clock_mono_ms() - lane->held_since));
     lane->held_since = 0;
     if (lane->consumer && !lane_stopping(lane))
-        lane_set_state(lane, LANE_CONSUMING);
+        lane_set_state(lane, LANE_CONSUMING, NULL);
 }

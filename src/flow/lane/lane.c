@@ -22,9 +22,9 @@ bool lane_stopping(const struct lane *lane)
     return atomic_load_explicit(&lane->shared->stop, memory_order_acquire);
 }
 
-void lane_set_state(struct lane *lane, enum lane_state state)
+void lane_set_state(struct lane *lane, enum lane_state state, const struct error *why)
 {
-    atomic_store_explicit(&lane->state, state, memory_order_release);
+    lane_health_set(&lane->health, state, why);
 }
 
 void lane_beat(struct lane *lane)
@@ -159,10 +159,10 @@ static void announce_not_connected(struct lane *lane, const struct error *err)
     enum error_class class_ = error_class_of(err);
 
     if (class_ == ERROR_CLASS_SETUP) {
-        lane_set_state(lane, LANE_PAUSED);
+        lane_set_state(lane, LANE_PAUSED, err);
         log_event(LOG_EVENT_LANE_PAUSED, LOG_ERR(err));
     } else {
-        lane_set_state(lane, LANE_CONNECTING);
+        lane_set_state(lane, LANE_CONNECTING, err);
         log_event(lane->db ? LOG_EVENT_BROKER_DOWN : LOG_EVENT_DB_DOWN, LOG_ERR(err));
     }
 }
@@ -186,7 +186,7 @@ static bool connected(struct lane *lane)
         lane_close_db(lane);
     if (lane_mend(lane, &err) && proven(lane, &err) && open_consumer(lane, &err)) {
         backoff_reset(&lane->connecting);
-        lane_set_state(lane, LANE_CONSUMING);
+        lane_set_state(lane, LANE_CONSUMING, NULL);
         return true;
     }
     announce_not_connected(lane, &err);
@@ -203,7 +203,7 @@ static void lose_consumer(struct lane *lane, const struct error *err)
               LOG_INT("messages", lane->batch.count - lane->batch.acked), LOG_ERR(err));
     lane_close_consumer(lane, false);
     batch_release(lane);
-    lane_set_state(lane, LANE_CONNECTING);
+    lane_set_state(lane, LANE_CONNECTING, err);
 }
 
 static bool work(struct lane *lane, struct error *err)
@@ -274,7 +274,7 @@ static void check_idle_db(struct lane *lane)
         return;
     log_event(LOG_EVENT_DB_DOWN, LOG_ERR(&err));
     lane_close_db(lane);
-    lane_set_state(lane, LANE_CONNECTING);
+    lane_set_state(lane, LANE_CONNECTING, &err);
 }
 
 static void read_conf(struct lane *lane)
@@ -311,7 +311,7 @@ static void drain(struct lane *lane)
 {
     struct error err = {0};
 
-    lane_set_state(lane, LANE_DRAINING);
+    lane_set_state(lane, LANE_DRAINING, NULL);
     batch_release(lane);
     if (lane->consumer && lane->db && broker_cancel(lane->consumer, &err)) {
         do {
@@ -348,7 +348,7 @@ static void run(void *data)
     park_destroy(lane);
     if (lane->kind->close)
         lane->kind->close(lane);
-    lane_set_state(lane, LANE_STOPPED);
+    lane_set_state(lane, LANE_STOPPED, NULL);
 }
 
 unsigned lane_wanted(const struct lane_kind *kind, const struct conf *conf)
@@ -381,7 +381,7 @@ struct lane *lane_start(const struct lane_kind *kind, struct lane_shared *shared
     snprintf(lane->worker, sizeof lane->worker, "orderd%s%.40s %s", shared->instance[0] ? "@" : "", shared->instance,
              lane->thread.name);
     init_backoffs(lane);
-    atomic_init(&lane->state, LANE_CONNECTING);
+    lane_health_init(&lane->health);
     atomic_init(&lane->beat, clock_mono_ms());
     lane->thread.run = run;
     lane->thread.data = lane;
@@ -391,7 +391,17 @@ struct lane *lane_start(const struct lane_kind *kind, struct lane_shared *shared
 
 enum lane_state lane_state_of(const struct lane *lane)
 {
-    return atomic_load_explicit(&lane->state, memory_order_acquire);
+    return lane_health_state(&lane->health);
+}
+
+void lane_condition_of(struct lane *lane, struct lane_condition *out)
+{
+    lane_health_read(&lane->health, out);
+}
+
+const char *lane_name_of(const struct lane *lane)
+{
+    return lane->thread.name;
 }
 
 int64_t lane_beat_of(const struct lane *lane)
@@ -402,6 +412,7 @@ int64_t lane_beat_of(const struct lane *lane)
 void lane_join(struct lane **lane)
 {
     thread_join(&(*lane)->thread);
+    lane_health_destroy(&(*lane)->health);
     free((*lane)->own);
     free(*lane);
     *lane = NULL;

@@ -96,11 +96,6 @@ static bool stopping(const struct relay *relay)
     return atomic_load_explicit(&relay->stop, memory_order_acquire);
 }
 
-static void set_state(struct relay *relay, enum lane_state state)
-{
-    atomic_store_explicit(&relay->state, state, memory_order_release);
-}
-
 bool relay_open_db(struct relay *relay)
 {
     struct error err = {0};
@@ -112,10 +107,10 @@ bool relay_open_db(struct relay *relay)
     relay->db = db_open(relay->conf, &err);
     if (relay->db) {
         target_reached(&relay->db_target);
-        set_state(relay, LANE_CONSUMING);
+        lane_health_set(&relay->health, LANE_CONSUMING, NULL);
     } else {
         target_failed(&relay->db_target);
-        set_state(relay, LANE_CONNECTING);
+        lane_health_set(&relay->health, LANE_CONNECTING, &err);
         log_event(LOG_EVENT_DB_DOWN, LOG_ERR(&err));
     }
     return relay->db != NULL;
@@ -272,7 +267,7 @@ static void run(void *data)
     db_close(&relay->db);
     arena_destroy(&relay->arena);
     arena_destroy(&relay->pieces);
-    set_state(relay, LANE_STOPPED);
+    lane_health_set(&relay->health, LANE_STOPPED, NULL);
 }
 
 /* ---- from other threads ---- */
@@ -311,7 +306,7 @@ struct relay *relay_start(struct lane_shared *shared)
     target_init(&relay->db_target, conf->mysql_reconnect_min, conf->mysql_reconnect_max);
     target_init(&relay->broker_target, conf->broker_reconnect_min, conf->broker_reconnect_max);
     target_init(&relay->kv_target, conf->broker_reconnect_min, conf->broker_reconnect_max);
-    atomic_init(&relay->state, LANE_CONNECTING);
+    lane_health_init(&relay->health);
     atomic_init(&relay->beat, clock_mono_ms());
     relay->thread = (struct thread){.name = "relay", .run = run, .data = relay};
     relay->cleaner = (struct thread){.name = "cleaner", .run = relay_clean, .data = relay};
@@ -358,7 +353,12 @@ void relay_offer(struct relay *relay, struct local_messages *list)
 
 enum lane_state relay_state(const struct relay *relay)
 {
-    return atomic_load_explicit(&relay->state, memory_order_acquire);
+    return lane_health_state(&relay->health);
+}
+
+void relay_condition(struct relay *relay, struct lane_condition *out)
+{
+    lane_health_read(&relay->health, out);
 }
 
 int64_t relay_beat(const struct relay *relay)
@@ -389,6 +389,7 @@ void relay_stop(struct relay **relay)
     close(r->cleaner_fd);
     local_messages_free(&r->handed);
     CHECK_ZERO(pthread_mutex_destroy(&r->lock));
+    lane_health_destroy(&r->health);
     free(r);
     *relay = NULL;
 }

@@ -53,7 +53,7 @@ struct relay {
     struct lane_shared *shared;
     const struct conf *conf;
     char owner[65]; /* under which others lease for it; its own leases add their number */
-    _Atomic(enum lane_state) state;
+    struct lane_health health;
     _Atomic int64_t beat, oldest_ms;
     atomic_bool stop;
     int wake_fd, cleaner_fd; /* eventfds */

@@ -129,10 +129,10 @@ static int64_t turn(struct keeper *keeper)
     if (!sweep->db)
         sweep->db = db_open(keeper->conf, &err);
     if (sweep->db && sweep_if_elected(sweep, &err)) {
-        keeper_set_state(keeper, LANE_CONSUMING);
+        keeper_set_state(keeper, LANE_CONSUMING, NULL);
         return keeper->conf->release_sweep_interval;
     }
-    keeper_set_state(keeper, LANE_CONNECTING);
+    keeper_set_state(keeper, LANE_CONNECTING, &err);
     log_event(LOG_EVENT_SWEEP_FAILED, LOG_ERR(&err));
     db_close(&sweep->db);
     return keeper->conf->release_sweep_interval < AGAIN_MS ? keeper->conf->release_sweep_interval : AGAIN_MS;

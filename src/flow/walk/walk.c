@@ -57,11 +57,11 @@ static bool connect(struct walk *walk)
     if (open_missing(walk, &err)) {
         backoff_reset(&walk->backoff);
         walk->next_try = 0;
-        keeper_set_state(&walk->base, LANE_CONSUMING);
+        keeper_set_state(&walk->base, LANE_CONSUMING, NULL);
         return true;
     }
     walk->next_try = clock_mono_ms() + backoff_next(&walk->backoff);
-    keeper_set_state(&walk->base, LANE_CONNECTING);
+    keeper_set_state(&walk->base, LANE_CONNECTING, &err);
     log_event(LOG_EVENT_WALK_FAILED, LOG_ERR(&err));
     return false;
 }

@@ -80,7 +80,9 @@ static void run_until_stop(struct daemon *d)
             return;
         if (signal_ == SIGHUP)
             reload(d);
+        view_beat(d);
         if (clock_mono_ms() >= next) {
+            view_serve(d);
             report_second(d, false);
             next = clock_mono_ms() + 1000;
         }
@@ -101,6 +103,7 @@ static void wait_stopped(struct daemon *d, bool (*stopped)(const struct daemon *
     int64_t next = clock_mono_ms() + 1000;
 
     while (!stopped(d)) {
+        view_beat(d);
         if (is_stop(signals_wait(20)))
             end_at_once("a second signal asked for it");
         if (clock_mono_ms() > deadline)
@@ -119,10 +122,12 @@ static bool relay_stopped(const struct daemon *d)
 
 static void drain(struct daemon *d)
 {
+    struct relay *relay = d->shared.relay;
     const struct conf *conf = atomic_load_explicit(&d->shared.conf, memory_order_acquire);
     int64_t deadline = clock_mono_ms() + conf->daemon_drain_timeout;
 
     notify_stopping();
+    view_set_phase(d, ADMIN_DRAINING, "");
     log_event(LOG_EVENT_STOPPING, LOG_INT("drain_timeout_ms", conf->daemon_drain_timeout));
     lanes_ask_stop(d);
     wait_stopped(d, lanes_stopped, deadline);
@@ -132,7 +137,10 @@ static void drain(struct daemon *d)
     /* Only now: the last decisions of all of them are still handed over. */
     relay_ask_stop(d->shared.relay);
     wait_stopped(d, relay_stopped, deadline);
-    relay_stop(&d->shared.relay);
+    view_lock(d);
+    d->shared.relay = NULL;
+    view_unlock(d);
+    relay_stop(&relay);
 }
 
 static void log_totals(void)
@@ -156,7 +164,10 @@ static void serve(struct daemon *d, const struct conf *conf)
     struct guard guard = {.thread = {.name = "guard", .run = guard_run, .data = &guard}};
 
     thread_start(&guard.thread);
+    view_lock(d);
     d->shared.relay = relay_start(&d->shared);
+    view_unlock(d);
+    view_set_phase(d, ADMIN_RUNNING, "");
     lanes_start(d, conf);
     keepers_start(d);
     run_until_stop(d);
@@ -179,13 +190,19 @@ enum exitcode daemon_run(struct conf **conf, const char *instance)
     CHECK(d->shared.stop_fd >= 0);
     atomic_init(&d->shared.conf, d->confs[0]);
     d->last_at = clock_mono_ms();
+    d->started_at = clock_wall_ms();
+    atomic_init(&d->beat, clock_mono_ms());
+    CHECK_ZERO(pthread_mutex_init(&d->view_lock, NULL));
     signals_block();
     db_library_init();
     log_event(LOG_EVENT_STARTED, LOG_STR("version", ORDERD_VERSION), LOG_INT("pid", getpid()),
               LOG_STR("conf", d->confs[0]->path ? d->confs[0]->path : "built-in defaults"));
+    view_serve(d);
     code = preflight(d, d->confs[0]);
     if (code == EXIT_OK && d->preflight_passed)
         serve(d, d->confs[0]);
+    admin_stop(&d->admin);
+    CHECK_ZERO(pthread_mutex_destroy(&d->view_lock));
     db_library_end();
     close(d->shared.stop_fd);
     while (d->conf_count > 0)

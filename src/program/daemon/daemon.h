@@ -2,9 +2,12 @@
 #ifndef ORDERD_DAEMON_PRIVATE_H
 #define ORDERD_DAEMON_PRIVATE_H
 
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "orderd/admin.h"
 #include "orderd/daemon.h"
 #include "orderd/keeper.h"
 #include "orderd/lane.h"
@@ -26,6 +29,16 @@ struct daemon {
     bool preflight_passed, ready, was_ready;
     struct metric_sum last; /* the previous second's reading */
     int64_t last_at, watchdog_at;
+
+    /* What the admin thread reads. view_lock guards phase and why, and, against it, the pointers to lanes, keepers and
+     * relay: the main thread, which alone writes them, reads them without. */
+    struct admin *admin; /* NULL while it does not listen */
+    int64_t admin_next;  /* monotonic ms: when to try again */
+    int64_t started_at;  /* wall ms */
+    _Atomic int64_t beat;
+    pthread_mutex_t view_lock;
+    enum admin_phase phase;
+    char why[ERROR_TEXT_MAX];
 };
 
 /* ---- preflight.c: before the lanes ---- */
@@ -47,7 +60,18 @@ bool keepers_alive(const struct daemon *d, int64_t now, int64_t limit_ms); /* as
 bool keepers_stopped(const struct daemon *d);                              /* they end by lanes_ask_stop */
 void keepers_join(struct daemon *d);
 
+/* ---- view.c: what the admin endpoint shows ---- */
+void view_lock(struct daemon *d);
+void view_unlock(struct daemon *d);
+/* why: one sentence, or "" */
+void view_set_phase(struct daemon *d, enum admin_phase phase, const char *why);
+void view_beat(struct daemon *d); /* the main thread goes round */
+/* Listens where it is configured and does not yet; looks whether it is time to try again. */
+void view_serve(struct daemon *d);
+
 /* ---- report.c: once a second ---- */
+/* A thread that has not gone round for so long is stuck. */
+int64_t report_beat_limit_ms(const struct conf *conf);
 void report_second(struct daemon *d, bool draining);
 
 /* ---- signals.c ---- */

@@ -17,8 +17,10 @@ _Static_assert(KINDS <= DAEMON_KEEPERS_MAX, "struct daemon has no room for all k
 
 void keepers_start(struct daemon *d)
 {
+    view_lock(d);
     for (size_t i = 0; i < KINDS; i++)
         d->keepers[i] = keeper_start(kinds[i], &d->shared);
+    view_unlock(d);
 }
 
 bool keepers_alive(const struct daemon *d, int64_t now, int64_t limit_ms)
@@ -43,6 +45,12 @@ bool keepers_stopped(const struct daemon *d)
 
 void keepers_join(struct daemon *d)
 {
-    for (size_t i = 0; i < KINDS; i++)
-        keeper_join(&d->keepers[i]);
+    for (size_t i = 0; i < KINDS; i++) {
+        struct keeper *keeper = d->keepers[i];
+
+        view_lock(d);
+        d->keepers[i] = NULL;
+        view_unlock(d);
+        keeper_join(&keeper);
+    }
 }

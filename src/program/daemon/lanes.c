@@ -25,11 +25,13 @@ void lanes_start(struct daemon *d, const struct conf *conf)
 
     for (size_t k = 0; k < KINDS; k++)
         most += lane_wanted(kinds[k], conf);
+    view_lock(d);
     d->lanes = check_calloc(most, sizeof *d->lanes);
     for (size_t k = 0; k < KINDS; k++) {
         for (unsigned i = 0; i < lane_wanted(kinds[k], conf); i++)
             d->lanes[d->lane_count++] = lane_start(kinds[k], &d->shared, i);
     }
+    view_unlock(d);
 }
 
 unsigned lanes_ready(const struct daemon *d)
@@ -69,8 +71,13 @@ bool lanes_stopped(const struct daemon *d)
 
 void lanes_join(struct daemon *d)
 {
-    while (d->lane_count > 0)
-        lane_join(&d->lanes[--d->lane_count]);
+    unsigned count = d->lane_count;
+
+    view_lock(d);
+    d->lane_count = 0;
+    view_unlock(d);
+    while (count > 0)
+        lane_join(&d->lanes[--count]);
     free(d->lanes);
     d->lanes = NULL;
 }

@@ -109,7 +109,8 @@ static bool check_broker(const struct conf *conf, struct error *err)
 }
 
 /* Waits out an outage of the server that `check` asks; false and a code where it is not an outage. */
-static bool until_good(const struct conf *conf, bool (*check)(const struct conf *, struct error *), enum exitcode *code)
+static bool until_good(struct daemon *d, const struct conf *conf, bool (*check)(const struct conf *, struct error *),
+                       enum exitcode *code)
 {
     struct backoff backoff;
 
@@ -118,11 +119,13 @@ static bool until_good(const struct conf *conf, bool (*check)(const struct conf 
         struct error err = {0};
         int signal_;
 
+        view_beat(d);
         if (check(conf, &err))
             return true;
         log_event(error_class_of(&err) == ERROR_CLASS_OUTAGE ? LOG_EVENT_WAITING : LOG_EVENT_SETUP_REFUSED,
                   LOG_ERR(&err));
         notify_status("waiting: %s", err.text);
+        view_set_phase(d, ADMIN_STARTING, err.text);
         if (error_class_of(&err) != ERROR_CLASS_OUTAGE && error_class_of(&err) != ERROR_CLASS_TRANSIENT) {
             *code = EXIT_CONFIG;
             return false;
@@ -139,7 +142,7 @@ enum exitcode preflight(struct daemon *d, const struct conf *conf)
 {
     enum exitcode code = EXIT_TEMPORARY;
 
-    if (!until_good(conf, check_db, &code) || !until_good(conf, check_broker, &code))
+    if (!until_good(d, conf, check_db, &code) || !until_good(d, conf, check_broker, &code))
         return code;
     d->preflight_passed = true;
     return EXIT_OK;

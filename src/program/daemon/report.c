@@ -10,14 +10,14 @@
 
 /* A lane that has not gone round for so long is stuck in a call that nothing ends: let the service manager restart us.
  * Above the longest legal stay: a statement (mysql.read_timeout) and a broker call, each at most a minute or two. */
-static int64_t beat_limit_ms(const struct conf *conf)
+int64_t report_beat_limit_ms(const struct conf *conf)
 {
     return 2 * (conf->mysql_read_timeout + conf->broker_call_timeout) + 10000;
 }
 
 static bool alive(const struct daemon *d, int64_t now)
 {
-    int64_t limit = beat_limit_ms(atomic_load_explicit(&d->shared.conf, memory_order_acquire));
+    int64_t limit = report_beat_limit_ms(atomic_load_explicit(&d->shared.conf, memory_order_acquire));
 
     return lanes_alive(d, now, limit) && keepers_alive(d, now, limit) &&
            (relay_state(d->shared.relay) == LANE_STOPPED || now - relay_beat(d->shared.relay) < limit);

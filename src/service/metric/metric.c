@@ -58,14 +58,15 @@ static int64_t bucket_top(size_t i)
     return (int64_t)ceil(exp2((double)(i + 1) / 4)) - 1;
 }
 
-static void add(_Atomic uint64_t *counter)
+static void add(_Atomic uint64_t *counter, uint64_t n)
 {
-    atomic_store_explicit(counter, atomic_load_explicit(counter, memory_order_relaxed) + 1, memory_order_relaxed);
+    atomic_store_explicit(counter, atomic_load_explicit(counter, memory_order_relaxed) + n, memory_order_relaxed);
 }
 
 void metric_observe(struct metric_block *block, enum metric_span span, int64_t microseconds)
 {
-    add(&block->spans[span][bucket_of(microseconds)]);
+    add(&block->spans[span][bucket_of(microseconds)], 1);
+    add(&block->span_us[span], microseconds > 0 ? (uint64_t)microseconds : 0);
 }
 
 static void add_all(uint64_t *sums, const _Atomic uint64_t *counters, size_t count)
@@ -80,10 +81,21 @@ void metric_read(struct metric_sum *sum)
     CHECK_ZERO(pthread_mutex_lock(&registry.lock));
     for (const struct metric_block *b = registry.first; b; b = b->next) {
         add_all(sum->counters, b->counters, METRIC_COUNT);
+        add_all(sum->span_us, b->span_us, METRIC_SPAN_COUNT);
         for (int span = 0; span < METRIC_SPAN_COUNT; span++)
             add_all(sum->spans[span], b->spans[span], METRIC_BUCKETS);
     }
     CHECK_ZERO(pthread_mutex_unlock(&registry.lock));
+}
+
+uint64_t metric_below(const struct metric_sum *sum, enum metric_span span, unsigned power)
+{
+    uint64_t count = 0;
+
+    CHECK(power >= 1 && power * 4 < METRIC_BUCKETS);
+    for (size_t i = 0; i < (size_t)power * 4; i++)
+        count += sum->spans[span][i];
+    return count;
 }
 
 int64_t metric_quantile(const struct metric_sum *before, const struct metric_sum *now, enum metric_span span, double q)

@@ -1,0 +1,96 @@
+/* The admin endpoint: HTTP on loopback for those who look after the process. GET and HEAD only; nothing can be changed
+ * by it, and nobody is asked who they are.
+ *
+ * One thread of its own, "admin". It answers one request per connection, from what admin_collect_fn told it and from
+ * the counters; so it answers too while every server is away, and costs the lanes nothing. Bounds: 32 connections; 16
+ * KiB of request; 5 s from connecting to the end of the answer, and 1 s where others wait for a connection.
+ *
+ * It lies in src/program since what it shows is put together there; it knows nothing of the daemon, which hands it a
+ * struct admin_view, so that the answers are pure functions of it. */
+#ifndef ORDERD_ADMIN_H
+#define ORDERD_ADMIN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "orderd/conf.h"
+#include "orderd/error.h"
+#include "orderd/lane_health.h"
+#include "orderd/metric.h"
+#include "orderd/strbuf.h"
+
+enum admin_phase {
+#define X(phase, name) ADMIN_##phase,
+#include "orderd/tbl/admin_phase.h"
+#undef X
+    ADMIN_PHASE_COUNT
+};
+
+enum admin_role {
+#define X(role, name, decides) ADMIN_##role,
+#include "orderd/tbl/admin_role.h"
+#undef X
+    ADMIN_ROLE_COUNT
+};
+
+const char *admin_phase_name(enum admin_phase phase);
+const char *admin_role_name(enum admin_role role);
+bool admin_role_decides(enum admin_role role);
+
+/* All lanes of the largest configuration, keepers and the relay. */
+#define ADMIN_WORKERS_MAX 128
+
+/* One thread that is watched. */
+struct admin_worker {
+    char name[16];
+    enum admin_role role;
+    struct lane_condition condition;
+    int64_t beat_age_ms; /* since it last went round */
+};
+
+/* The whole process at one instant. */
+struct admin_view {
+    const char *instance; /* "" or the replica's name */
+    int64_t started_at;   /* wall ms */
+    enum admin_phase phase;
+    char why[ERROR_TEXT_MAX]; /* what it waits for while STARTING, or "" */
+    int64_t main_age_ms;      /* since the main thread last went round */
+    int64_t beat_limit_ms;    /* a thread that has not gone round for so long is stuck */
+    int64_t ready_grace_ms;
+    int64_t relay_oldest_ms; /* for how long the oldest pending local message has been due */
+    struct metric_sum sum;
+    size_t worker_count;
+    struct admin_worker workers[ADMIN_WORKERS_MAX];
+};
+
+/* Fills *view, which is zeroed. Called by the admin thread; takes no longer than a few locks. */
+typedef void (*admin_collect_fn)(void *arg, struct admin_view *view);
+
+struct admin;
+
+/* The port of this replica (see admin.port); false: it is none. */
+ORDERD_MUST_CHECK bool admin_port(const struct conf *conf, const char *instance, int *port, struct error *err);
+
+/* Listens and starts the thread. NULL: the address cannot be had (IO), or is none. collect is called until admin_stop
+ * has returned. */
+ORDERD_MUST_CHECK struct admin *admin_start(const struct conf *conf, const char *instance, admin_collect_fn collect,
+                                            void *arg, struct error *err);
+
+/* Ends within about a quarter of a second; answers that are not sent by then are cut. NULL: nothing. */
+void admin_stop(struct admin **admin);
+
+/* ---- the answers: pure, but for what /proc says; each appends to out and answers the HTTP status ---- */
+
+struct admin_request {
+    bool verbose; /* ?verbose */
+};
+
+#define X(id, path, type, brief)                                                                                       \
+    unsigned admin_##id(const struct admin_view *view, const struct admin_request *request, struct strbuf *out);
+#include "orderd/tbl/admin_route.h"
+#undef X
+
+/* Whether it can do its job, a short reconnect aside: ready, or not for longer than grace_ms. */
+bool admin_worker_ready(const struct admin_worker *worker, int64_t grace_ms);
+
+#endif

@@ -1,0 +1,5 @@
+/* The kinds of threads that are watched: X(ROLE, "name", decides). One that decides makes /readyz red when it cannot do
+ * its job; the others are shown there, and are of the alerts. No guard. */
+X(LANE, "lane", true)     /* takes messages */
+X(KEEPER, "keeper", false)
+X(RELAY, "relay", false)

@@ -1,0 +1,49 @@
+/* Names and judgements of what is looked at. */
+#include "orderd/admin.h"
+
+#include "orderd/check.h"
+
+static const char *const phases[] = {
+#define X(phase, name) [ADMIN_##phase] = name,
+#include "orderd/tbl/admin_phase.h"
+#undef X
+};
+
+static const struct {
+    const char *name;
+    bool decides;
+} roles[] = {
+#define X(role, name, decides) [ADMIN_##role] = {name, decides},
+#include "orderd/tbl/admin_role.h"
+#undef X
+};
+
+const char *admin_phase_name(enum admin_phase phase)
+{
+    CHECK(phase < ADMIN_PHASE_COUNT);
+    return phases[phase];
+}
+
+const char *admin_role_name(enum admin_role role)
+{
+    CHECK(role < ADMIN_ROLE_COUNT);
+    return roles[role].name;
+}
+
+bool admin_role_decides(enum admin_role role)
+{
+    CHECK(role < ADMIN_ROLE_COUNT);
+    return roles[role].decides;
+}
+
+bool admin_worker_ready(const struct admin_worker *worker, int64_t grace_ms)
+{
+    const struct lane_condition *c = &worker->condition;
+
+    if (lane_state_ready(c->state))
+        return true;
+    /* One that needs an operator, or ends, is not about to be back. */
+    if (c->state != LANE_CONNECTING && c->state != LANE_HOLDING)
+        return false;
+    return c->unready_ms != LANE_NEVER_READY && c->unready_ms <= grace_ms;
+}

@@ -1,0 +1,96 @@
+/* What the admin endpoint shows of this process, put together under a lock that is never held across a wait. */
+#include "daemon.h"
+
+#include <stdio.h>
+
+#include "orderd/check.h"
+#include "orderd/clock.h"
+#include "orderd/log.h"
+#include "orderd/relay.h"
+
+/* How often to try to listen where the address was not to be had. */
+#define SERVE_AGAIN_MS 5000
+
+void view_lock(struct daemon *d)
+{
+    CHECK_ZERO(pthread_mutex_lock(&d->view_lock));
+}
+
+void view_unlock(struct daemon *d)
+{
+    CHECK_ZERO(pthread_mutex_unlock(&d->view_lock));
+}
+
+void view_set_phase(struct daemon *d, enum admin_phase phase, const char *why)
+{
+    view_lock(d);
+    d->phase = phase;
+    snprintf(d->why, sizeof d->why, "%s", why);
+    view_unlock(d);
+}
+
+void view_beat(struct daemon *d)
+{
+    atomic_store_explicit(&d->beat, clock_mono_ms(), memory_order_relaxed);
+}
+
+/* The largest configuration has 64 + 3 * 16 lanes. */
+static struct admin_worker *add(struct admin_view *view, enum admin_role role, const char *name, int64_t beat)
+{
+    struct admin_worker *w;
+
+    CHECK(view->worker_count < ADMIN_WORKERS_MAX);
+    w = &view->workers[view->worker_count++];
+    w->role = role;
+    w->beat_age_ms = clock_mono_ms() - beat;
+    snprintf(w->name, sizeof w->name, "%s", name);
+    return w;
+}
+
+static void add_workers(struct daemon *d, struct admin_view *view)
+{
+    for (unsigned i = 0; i < d->lane_count; i++)
+        lane_condition_of(d->lanes[i],
+                          &add(view, ADMIN_LANE, lane_name_of(d->lanes[i]), lane_beat_of(d->lanes[i]))->condition);
+    for (size_t i = 0; i < DAEMON_KEEPERS_MAX; i++) {
+        struct keeper *k = d->keepers[i];
+
+        if (k)
+            keeper_condition(k, &add(view, ADMIN_KEEPER, keeper_name(k), keeper_beat(k))->condition);
+    }
+    if (d->shared.relay) {
+        relay_condition(d->shared.relay, &add(view, ADMIN_RELAY, "relay", relay_beat(d->shared.relay))->condition);
+        view->relay_oldest_ms = relay_oldest_ms(d->shared.relay);
+    }
+}
+
+static void collect(void *arg, struct admin_view *view)
+{
+    struct daemon *d = arg;
+    const struct conf *conf = atomic_load_explicit(&d->shared.conf, memory_order_acquire);
+
+    view->instance = d->instance;
+    view->started_at = d->started_at;
+    view->beat_limit_ms = report_beat_limit_ms(conf);
+    view->ready_grace_ms = conf->admin_ready_grace;
+    view->main_age_ms = clock_mono_ms() - atomic_load_explicit(&d->beat, memory_order_relaxed);
+    metric_read(&view->sum);
+    view_lock(d);
+    view->phase = d->phase;
+    snprintf(view->why, sizeof view->why, "%s", d->why);
+    add_workers(d, view);
+    view_unlock(d);
+}
+
+void view_serve(struct daemon *d)
+{
+    const struct conf *conf = d->confs[0];
+    struct error err = {0};
+
+    if (d->admin || !conf->admin_enabled || clock_mono_ms() < d->admin_next)
+        return;
+    d->admin = admin_start(conf, d->instance, collect, d, &err);
+    d->admin_next = clock_mono_ms() + SERVE_AGAIN_MS;
+    if (!d->admin)
+        log_event(LOG_EVENT_ADMIN_DOWN, LOG_ERR(&err));
+}

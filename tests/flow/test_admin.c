@@ -1,0 +1,112 @@
+/* The admin endpoint of a real daemon, against the real servers: its numbers are those of the sale. */
+#include "testing_http.h"
+#include "testing_sale.h"
+
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define UNITS 1002 /* SALE_TOTAL */
+
+static struct program orderd;
+static struct testing_reply reply;
+static int port;
+
+static void setup(void)
+{
+    char more[512];
+
+    sale_setup();
+    port = testing_http_port();
+    snprintf(more, sizeof more,
+             "create: { queue = \"%s\"; lanes = 2; }; payment: { lanes = 0; }; cancel: { lanes = 0; };\n"
+             "log: { level = \"warning\"; }; retry: { delays = \"61ms,62ms\"; }; walk: { enabled = false; };\n"
+             "admin: { port = %d; ready_grace = \"1s\"; };",
+             SALE_QUEUE, port);
+    testing_ctl_configure(
+        &(struct testing_ctl_conf){.db_more = "reconnect_max = \"100ms\"; connect_timeout = \"1s\";", .more = more});
+    sale_queue_empty();
+}
+
+static void start(void)
+{
+    program_start(&orderd, (const char *const[]){"orderd", "-c", testing_ctl_file, NULL});
+}
+
+static int get(const char *path)
+{
+    int fd = testing_http_connect(port);
+
+    if (fd < 0)
+        return -1;
+    close(fd);
+    testing_http(port, "GET", path, &reply);
+    return reply.status;
+}
+
+static double metric(const char *series)
+{
+    ck_assert_int_eq(get("/metrics"), 200);
+    return testing_http_metric(reply.body, series);
+}
+
+static void teardown(void)
+{
+    if (orderd.pid > 0) {
+        kill(orderd.pid, SIGTERM);
+        program_wait(&orderd);
+        ck_assert_int_eq(orderd.code, 0);
+        ck_assert_int_eq(testing_http_connect(port), -1);
+    }
+    sale_teardown();
+}
+
+static bool all_ready(void)
+{
+    return get("/metrics") == 200 && testing_http_metric(reply.body, "orderd_lanes_ready") == 3;
+}
+
+/* 1500 buyers, more than there are units; a fifth of the orders comes twice, and one message in twenty is none. */
+START_TEST(metrics_are_the_sale)
+{
+    struct program load;
+    int64_t created;
+
+    sale_preheat();
+    start();
+    testing_wait(all_ready(), 15000, "three lanes are ready");
+    ck_assert_double_eq(metric("orderd_lanes"), 3);
+    ck_assert_double_eq(metric("orderd_orders_created_total"), 0);
+    PROGRAM_RUN(&load, "orderload", "sale", "-c", testing_ctl_file, "--activity", sale_text, "--buyers", "1500",
+                "--duplicates", "20", "--malformed", "5", "--brief");
+    ck_assert_msg(load.code == 0, "%s%s", load.out, load.err);
+    created = testing_ctl_number("SELECT COUNT(*) FROM orders");
+    ck_assert_int_eq(created, UNITS);
+    testing_wait(metric("orderd_orders_duplicate_total") >= 150, 10000, "the copies have come");
+    ck_assert_double_eq(metric("orderd_orders_created_total"), (double)created);
+    ck_assert_double_eq(metric("orderd_critical_time_seconds_count"), (double)created);
+    ck_assert_double_eq(metric("orderd_critical_time_seconds_bucket{le=\"+Inf\"}"), (double)created);
+    ck_assert_double_ge(metric("orderd_orders_dead_lettered_total"), 20);
+    ck_assert_double_eq(metric("orderd_messages_received_total"), metric("orderd_orders_created_total") +
+                                                                      metric("orderd_orders_duplicate_total") +
+                                                                      metric("orderd_orders_dead_lettered_total"));
+    ck_assert_double_eq(metric("orderd_orders_closed_total"), 0);
+    ck_assert_double_gt(metric("orderd_relay_sent_total"), 0);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("admin");
+    TCase *c = tcase_create("daemon");
+
+    tcase_set_timeout(c, 90);
+    tcase_add_unchecked_fixture(c, sale_queues_make, sale_queues_delete);
+    tcase_add_checked_fixture(c, setup, teardown);
+    tcase_add_test(c, metrics_are_the_sale);
+    suite_add_tcase(s, c);
+    return testing_main(s);
+}

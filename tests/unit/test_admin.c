@@ -1,0 +1,397 @@
+/* The admin endpoint: its answers as functions of what it is told, and its manners towards whoever connects. */
+#include "testing_http.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "orderd/admin.h"
+
+static struct admin_view view;
+static struct strbuf out;
+static struct testing_reply answer;
+
+static void add_worker(enum admin_role role, const char *name, enum lane_state state, int64_t unready_ms,
+                       const char *why)
+{
+    struct admin_worker *w = &view.workers[view.worker_count++];
+
+    *w = (struct admin_worker){.role = role, .condition = {.state = state, .unready_ms = unready_ms}, .beat_age_ms = 5};
+    snprintf(w->name, sizeof w->name, "%s", name);
+    snprintf(w->condition.why, sizeof w->condition.why, "%s", why);
+}
+
+static void setup(void)
+{
+    memset(&view, 0, sizeof view);
+    strbuf_reset(&out);
+    view.instance = "1";
+    view.started_at = 1764400000123;
+    view.phase = ADMIN_RUNNING;
+    view.beat_limit_ms = 50000;
+    view.ready_grace_ms = 3000;
+    add_worker(ADMIN_LANE, "create.0", LANE_CONSUMING, 0, "");
+    add_worker(ADMIN_LANE, "release.0", LANE_CONSUMING, 0, "");
+    add_worker(ADMIN_KEEPER, "walk", LANE_CONSUMING, 0, "");
+    add_worker(ADMIN_RELAY, "relay", LANE_CONSUMING, 0, "");
+}
+
+static void teardown(void)
+{
+    strbuf_release(&out);
+}
+
+static const char *metrics(void)
+{
+    strbuf_reset(&out);
+    ck_assert_uint_eq(admin_metrics(&view, &(struct admin_request){0}, &out), 200);
+    return out.data;
+}
+
+/* ---- the text format ---- */
+
+START_TEST(every_counter_is_there)
+{
+    static const char *const names[] = {
+#define X(metric, name, help) name,
+#include "orderd/tbl/metric.h"
+#undef X
+    };
+    const char *page;
+
+    for (int i = 0; i < METRIC_COUNT; i++)
+        view.sum.counters[i] = (uint64_t)i * 1000 + 7000;
+    page = metrics();
+    for (int i = 0; i < METRIC_COUNT; i++) {
+        const char *ms = strstr(names[i], "_milliseconds_total");
+        char series[128];
+
+        if (ms)
+            snprintf(series, sizeof series, "orderd_%.*s_seconds_total", (int)(ms - names[i]), names[i]);
+        else
+            snprintf(series, sizeof series, "orderd_%s", names[i]);
+        ck_assert_double_eq(testing_http_metric(page, series), ms ? i + 7 : i * 1000 + 7000);
+    }
+    ck_assert(strstr(page, "milliseconds") == NULL);
+}
+END_TEST
+
+/* 1 us, 1 ms, 1 s and 1 h: those below a bound are counted there, and in every wider one. */
+START_TEST(histograms)
+{
+    static const int64_t spans[] = {1, 1000, 1000000, 3600000000};
+    struct metric_block *block = metric_register();
+    const char *page;
+
+    for (size_t i = 0; i < 4; i++)
+        metric_observe(block, METRIC_SPAN_CREATE, spans[i]);
+    metric_observe(block, METRIC_SPAN_CREATE, -5); /* counts as 0 */
+    metric_read(&view.sum);
+    page = metrics();
+    ck_assert_double_eq(testing_http_metric(page, "orderd_critical_time_seconds_bucket{le=\"0.000512\"}"), 2);
+    ck_assert_double_eq(testing_http_metric(page, "orderd_critical_time_seconds_bucket{le=\"0.001024\"}"), 3);
+    ck_assert_double_eq(testing_http_metric(page, "orderd_critical_time_seconds_bucket{le=\"0.524288\"}"), 3);
+    ck_assert_double_eq(testing_http_metric(page, "orderd_critical_time_seconds_bucket{le=\"1.048576\"}"), 4);
+    ck_assert_double_eq(testing_http_metric(page, "orderd_critical_time_seconds_bucket{le=\"2147.483648\"}"), 4);
+    ck_assert_double_eq(testing_http_metric(page, "orderd_critical_time_seconds_bucket{le=\"+Inf\"}"), 5);
+    ck_assert_double_eq(testing_http_metric(page, "orderd_critical_time_seconds_count"), 5);
+    ck_assert_double_eq_tol(testing_http_metric(page, "orderd_critical_time_seconds_sum"), 3601.001001, 1e-6);
+    ck_assert_double_eq(testing_http_metric(page, "orderd_release_lag_seconds_count"), 0);
+}
+END_TEST
+
+START_TEST(states_and_gauges)
+{
+    const char *page;
+
+    view.workers[1].condition.state = LANE_HOLDING;
+    view.relay_oldest_ms = 61234;
+    page = metrics();
+    ck_assert_double_eq(testing_http_metric(page, "orderd_lanes"), 2);
+    ck_assert_double_eq(testing_http_metric(page, "orderd_lanes_ready"), 1);
+    ck_assert_double_eq(
+        testing_http_metric(page, "orderd_worker_state{worker=\"release.0\",role=\"lane\",state=\"holding\"}"), 1);
+    ck_assert_double_eq(
+        testing_http_metric(page, "orderd_worker_state{worker=\"release.0\",role=\"lane\",state=\"consuming\"}"), 0);
+    ck_assert_double_eq(
+        testing_http_metric(page, "orderd_worker_state{worker=\"walk\",role=\"keeper\",state=\"consuming\"}"), 1);
+    ck_assert_double_eq(testing_http_metric(page, "orderd_relay_oldest_due_seconds"), 61.234);
+    ck_assert_double_eq(testing_http_metric(page, "orderd_phase{phase=\"running\"}"), 1);
+    ck_assert_double_eq(testing_http_metric(page, "orderd_phase{phase=\"draining\"}"), 0);
+    ck_assert_double_eq(testing_http_metric(page, "orderd_build_info{version=\"" ORDERD_VERSION "\",replica=\"1\"}"),
+                        1);
+    ck_assert_double_eq(testing_http_metric(page, "process_start_time_seconds"), 1764400000.123);
+    ck_assert_double_ge(testing_http_metric(page, "process_resident_memory_bytes"), 100000);
+    ck_assert_double_ge(testing_http_metric(page, "process_open_fds"), 3);
+    ck_assert_double_ge(testing_http_metric(page, "orderd_log_lines_total{level=\"error\"}"), 0);
+}
+END_TEST
+
+/* Each sample follows HELP and TYPE of its family, which come once; ends with a newline. */
+static void check_line(const char *line, char *family, struct strbuf *seen)
+{
+    char name[128], kind[32], mark[140];
+
+    if (sscanf(line, "# HELP %127s", name) == 1) {
+        snprintf(mark, sizeof mark, "|%s|", name);
+        ck_assert_msg(!seen->data || strstr(seen->data, mark) == NULL, "%s comes twice", name);
+        strbuf_add_str(seen, mark);
+        strcpy(family, name);
+    } else if (sscanf(line, "# TYPE %127s %31s", name, kind) == 2) {
+        ck_assert_str_eq(name, family);
+        ck_assert(strcmp(kind, "counter") == 0 || strcmp(kind, "gauge") == 0 || strcmp(kind, "histogram") == 0);
+    } else {
+        size_t len = strlen(family);
+        char *end;
+
+        ck_assert_msg(strncmp(line, family, len) == 0, "%s is none of %s", line, family);
+        ck_assert_msg(strchr("{ _", line[len]) != NULL, "%s is none of %s", line, family);
+        strtod(strrchr(line, ' ') + 1, &end);
+        ck_assert_msg(*end == '\0' && strrchr(line, ' ')[1], "no number: %s", line);
+    }
+}
+
+START_TEST(form)
+{
+    char *page = check_strdup(metrics()), *at = page, *line, family[128] = "";
+    struct strbuf seen = STRBUF_INIT;
+
+    ck_assert_int_eq(page[strlen(page) - 1], '\n');
+    while ((line = strsep(&at, "\n")) && at)
+        check_line(line, family, &seen);
+    free(page);
+    strbuf_release(&seen);
+}
+END_TEST
+
+/* The judge itself, where it is installed. */
+START_TEST(promtool)
+{
+    FILE *tool;
+    int code;
+
+    if (system("promtool --version >/dev/null 2>&1") != 0) {
+        fprintf(stderr, "promtool is not installed: not tried\n");
+        return;
+    }
+    tool = popen("promtool check metrics", "w");
+    ck_assert(tool != NULL);
+    fputs(metrics(), tool);
+    code = pclose(tool);
+    ck_assert_int_eq(code, 0);
+}
+END_TEST
+
+/* ---- manners ---- */
+
+static struct admin *admin;
+static int port;
+
+static void collect(void *arg, struct admin_view *v)
+{
+    (void)arg;
+    *v = view;
+}
+
+static void serve(void)
+{
+    struct conf conf = {.admin_host = "127.0.0.1"};
+    struct error err = {0};
+
+    setup();
+    port = testing_http_port();
+    conf.admin_port = port;
+    admin = admin_start(&conf, "", collect, NULL, &err);
+    ck_assert_ok(admin != NULL, &err);
+}
+
+static void end(void)
+{
+    int64_t began = testing_now_ms();
+
+    admin_stop(&admin);
+    ck_assert_int_lt(testing_now_ms() - began, 2000);
+    ck_assert_int_eq(testing_http_connect(port), -1);
+    teardown();
+}
+
+START_TEST(get_and_head)
+{
+    char length[64];
+
+    testing_http(port, "GET", "/metrics", &answer);
+    ck_assert_int_eq(answer.status, 200);
+    ck_assert(strstr(answer.head, "Content-Type: text/plain; version=0.0.4; charset=utf-8\r\n") != NULL);
+    ck_assert(strstr(answer.head, "Cache-Control: no-store") != NULL);
+    ck_assert_double_eq(testing_http_metric(answer.body, "orderd_lanes"), 2);
+    testing_http(port, "HEAD", "/metrics", &answer);
+    ck_assert_int_eq(answer.status, 200);
+    ck_assert_str_eq(answer.body, "");
+    snprintf(length, sizeof length, "Content-Length: ");
+    ck_assert(strstr(answer.head, length) != NULL && strstr(answer.head, "Content-Length: 0") == NULL);
+}
+END_TEST
+
+START_TEST(wrong_methods)
+{
+    static const char *const methods[] = {"POST", "PUT", "DELETE", "OPTIONS", "TRACE", "PATCH", "get", "NONSENSE"};
+
+    for (size_t i = 0; i < sizeof methods / sizeof *methods; i++) {
+        testing_http(port, methods[i], "/metrics", &answer);
+        ck_assert_msg(answer.status == 405, "%s: %d", methods[i], answer.status);
+        ck_assert(strstr(answer.head, "Allow: GET, HEAD") != NULL);
+    }
+}
+END_TEST
+
+START_TEST(a_body_is_never_read)
+{
+    static const char request[] = "POST /metrics HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000000\r\n\r\nabc";
+
+    testing_http_raw(port, request, sizeof request - 1, &answer);
+    ck_assert_int_eq(answer.status, 405);
+}
+END_TEST
+
+START_TEST(unknown_paths)
+{
+    static const char *const paths[] = {"/metric", "/metrics/", "//metrics", "/../etc/passwd", "/%00", "/METRICS"};
+
+    for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
+        testing_http(port, "GET", paths[i], &answer);
+        ck_assert_msg(answer.status == 404, "%s: %d", paths[i], answer.status);
+    }
+}
+END_TEST
+
+START_TEST(no_http_at_all)
+{
+    static const char *const bytes[] = {"\r\n\r\n", "GET\r\n\r\n", "\x16\x03\x01\x02\x01\x01\xfc\x03\x03\r\n\r\n",
+                                        "GET /metrics HTTP/9.9\r\n\r\n"};
+
+    for (size_t i = 0; i < sizeof bytes / sizeof *bytes; i++) {
+        testing_http_raw(port, bytes[i], strlen(bytes[i]), &answer);
+        ck_assert_msg(answer.status != 200, "%zu", i);
+    }
+    testing_http(port, "GET", "/metrics", &answer);
+    ck_assert_int_eq(answer.status, 200);
+}
+END_TEST
+
+START_TEST(huge_requests)
+{
+    size_t len = 4000000;
+    char *request = check_malloc(len);
+
+    memset(request, 'a', len);
+    memcpy(request, "GET /", 5);
+    testing_http_raw(port, request, len, &answer);
+    ck_assert_msg(answer.status == 414 || answer.status == 413 || answer.status == 431 || answer.status == 0, "%d",
+                  answer.status);
+    memcpy(request, "GET /metrics HTTP/1.1\r\nX: ", 26);
+    testing_http_raw(port, request, len, &answer);
+    ck_assert_msg(answer.status == 413 || answer.status == 431 || answer.status == 0, "%d", answer.status);
+    free(request);
+    testing_http(port, "GET", "/metrics", &answer);
+    ck_assert_int_eq(answer.status, 200);
+}
+END_TEST
+
+/* One byte now and then keeps no connection for longer than its time. */
+START_TEST(slow_requests)
+{
+    int fd = testing_http_connect(port);
+    int64_t began = testing_now_ms();
+    char byte;
+
+    ck_assert_int_ge(fd, 0);
+    while (send(fd, "G", 1, MSG_NOSIGNAL) == 1 && recv(fd, &byte, 1, MSG_DONTWAIT) != 0) {
+        ck_assert_msg(testing_now_ms() - began < 10000, "it is still open");
+        for (int i = 0; i < 20; i++)
+            testing_pause();
+    }
+    ck_assert_int_ge(testing_now_ms() - began, 4000);
+    close(fd);
+}
+END_TEST
+
+/* Far more than there is room for, all idle: who asks is answered all the same. */
+START_TEST(many_connections)
+{
+    int fds[200], count = 0;
+    int64_t began;
+
+    while (count < 200 && (fds[count] = testing_http_connect(port)) >= 0)
+        count++;
+    ck_assert_int_ge(count, 60);
+    began = testing_now_ms();
+    testing_http(port, "GET", "/metrics", &answer);
+    ck_assert_int_eq(answer.status, 200);
+    ck_assert_int_lt(testing_now_ms() - began, 12000);
+    while (count > 0)
+        close(fds[--count]);
+    testing_http(port, "GET", "/metrics", &answer);
+    ck_assert_int_eq(answer.status, 200);
+}
+END_TEST
+
+START_TEST(address_taken)
+{
+    struct conf conf = {.admin_host = "127.0.0.1", .admin_port = port};
+    struct error err = {0};
+
+    ck_assert(admin_start(&conf, "", collect, NULL, &err) == NULL);
+    ck_assert_int_eq(err.code, ERROR_IO);
+    ck_assert_msg(strstr(err.text, "cannot listen on 127.0.0.1 port ") == err.text, "%s", err.text);
+}
+END_TEST
+
+START_TEST(ports)
+{
+    static const struct {
+        const char *instance;
+        int port;
+    } cases[] = {{"", 9470},   {"a", 9470},      {"1", 9471},   {"12", 9482},
+                 {"1a", 9470}, {"56065", 65535}, {"56066", -1}, {"99999999999999999999", -1}};
+    struct conf conf = {.admin_port = 9470};
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct error err = {0};
+        int got = -1;
+
+        ck_assert_int_eq(admin_port(&conf, cases[i].instance, &got, &err), cases[i].port > 0);
+        ck_assert_int_eq(got, cases[i].port);
+    }
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("admin");
+    TCase *pages = tcase_create("pages"), *manners = tcase_create("manners");
+
+    tcase_add_checked_fixture(pages, setup, teardown);
+    tcase_add_test(pages, every_counter_is_there);
+    tcase_add_test(pages, histograms);
+    tcase_add_test(pages, states_and_gauges);
+    tcase_add_test(pages, form);
+    tcase_add_test(pages, promtool);
+    tcase_add_test(pages, ports);
+    suite_add_tcase(s, pages);
+    tcase_set_timeout(manners, 30);
+    tcase_add_checked_fixture(manners, serve, end);
+    tcase_add_test(manners, get_and_head);
+    tcase_add_test(manners, wrong_methods);
+    tcase_add_test(manners, a_body_is_never_read);
+    tcase_add_test(manners, unknown_paths);
+    tcase_add_test(manners, no_http_at_all);
+    tcase_add_test(manners, huge_requests);
+    tcase_add_test(manners, slow_requests);
+    tcase_add_test(manners, many_connections);
+    tcase_add_test(manners, address_taken);
+    suite_add_tcase(s, manners);
+    return testing_main(s);
+}
