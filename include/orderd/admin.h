@@ -49,6 +49,12 @@ struct admin_worker {
 };
 
 /* The whole process at one instant. */
+/* What was done in a second. */
+struct admin_rates {
+    int64_t received, created, paid, closed, dead_lettered;
+    int64_t p50_us, p99_us, release_lag_p99_ms; /* of that second; 0 where nothing was done */
+};
+
 struct admin_view {
     const char *instance; /* "" or the replica's name */
     int64_t started_at;   /* wall ms */
@@ -59,6 +65,7 @@ struct admin_view {
     int64_t ready_grace_ms;
     int64_t relay_oldest_ms; /* for how long the oldest pending local message has been due */
     struct metric_sum sum;
+    struct admin_rates rates; /* of the last second */
     size_t worker_count;
     struct admin_worker workers[ADMIN_WORKERS_MAX];
 };
@@ -89,6 +96,12 @@ struct admin_request {
     unsigned admin_##id(const struct admin_view *view, const struct admin_request *request, struct strbuf *out);
 #include "orderd/tbl/admin_route.h"
 #undef X
+
+/* The thread that has not gone round for too long ("main" included), or NULL. The watchdog's condition. */
+const char *admin_stuck(const struct admin_view *view);
+
+/* Whether the process runs and every worker that decides is ready. */
+bool admin_view_ready(const struct admin_view *view);
 
 /* Whether it can do its job, a short reconnect aside: ready, or not for longer than grace_ms. */
 bool admin_worker_ready(const struct admin_worker *worker, int64_t grace_ms);

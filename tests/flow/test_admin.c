@@ -1,4 +1,5 @@
-/* The admin endpoint of a real daemon, against the real servers: its numbers are those of the sale. */
+/* The admin endpoint of a real daemon, against the real servers: its numbers are those of the
+ * sale, and its health that of the servers. */
 #include "testing_http.h"
 #include "testing_sale.h"
 
@@ -98,6 +99,85 @@ START_TEST(metrics_are_the_sale)
 }
 END_TEST
 
+/* And the test's own connection. */
+static void database_is_back(void)
+{
+    struct conf *conf = testing_conf(NULL);
+    struct error err = {0};
+
+    testing_stack("up", "mariadb", "");
+    db_close(&testing_ctl_db);
+    conf->mysql_database = testing_ctl_schema;
+    testing_ctl_db = db_open(conf, &err);
+    ck_assert_ok(testing_ctl_db != NULL, &err);
+    conf_destroy(&conf);
+}
+
+/* Of a test that failed while it was away. */
+static void leave_database_up(void)
+{
+    testing_stack("up", "mariadb", "");
+}
+
+/* Waits until /readyz says so, and answers after how many ms. */
+static int64_t wait_ready(int status, int timeout_ms)
+{
+    int64_t began = testing_now_ms();
+
+    testing_wait(get("/readyz?verbose") == status, timeout_ms, status == 200 ? "/readyz is green" : "/readyz is red");
+    return testing_now_ms() - began;
+}
+
+/* Red within seconds, with the reason, for as long as it lasts; alive all the time. */
+START_TEST(database_stops)
+{
+    sale_preheat();
+    start();
+    wait_ready(200, 15000);
+    testing_stack("kill", "mariadb", "");
+    ck_assert_int_lt(wait_ready(503, 10000), 8000);
+    ck_assert_msg(strstr(reply.body, "[-] create.0 lane connecting for ") != NULL, "%s", reply.body);
+    ck_assert_msg(strstr(reply.body, "connect") != NULL, "%s", reply.body);
+    for (int64_t until = testing_now_ms() + 2000; testing_now_ms() < until; testing_pause())
+        ck_assert_int_eq(get("/readyz"), 503);
+    ck_assert_int_eq(get("/livez"), 200);
+    ck_assert_double_eq(metric("orderd_ready"), 0);
+    ck_assert_double_eq(metric("orderd_lanes_ready"), 0);
+    database_is_back();
+    wait_ready(200, 15000);
+    ck_assert(strstr(reply.body, "[-] create") == NULL);
+    testing_wait(all_ready(), 10000, "three lanes are ready");
+}
+END_TEST
+
+/* All connections are cut, the server is there: nobody is told of the short reconnect. */
+START_TEST(a_reconnect_is_no_alarm)
+{
+    sale_preheat();
+    start();
+    wait_ready(200, 15000);
+    for (int i = 0; i < 3; i++) {
+        testing_rabbitmqctl("close_all_connections cut");
+        for (int64_t until = testing_now_ms() + 1500; testing_now_ms() < until; testing_pause())
+            ck_assert_msg(get("/readyz?verbose") == 200, "%s", reply.body);
+    }
+    ck_assert_double_ge(metric("orderd_broker_outages_total"), 3);
+}
+END_TEST
+
+/* It answers before its servers do. */
+START_TEST(waits_for_its_servers)
+{
+    testing_stack("kill", "mariadb", "");
+    start();
+    testing_wait(get("/readyz") == 503, 10000, "it answers");
+    testing_wait(get("/readyz") == 503 && strstr(reply.body, "not ready: starting: "), 10000, "it says why");
+    ck_assert_int_eq(get("/livez"), 200);
+    database_is_back();
+    wait_ready(200, 20000);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("admin");
@@ -105,8 +185,12 @@ int main(void)
 
     tcase_set_timeout(c, 90);
     tcase_add_unchecked_fixture(c, sale_queues_make, sale_queues_delete);
+    tcase_add_unchecked_fixture(c, NULL, leave_database_up);
     tcase_add_checked_fixture(c, setup, teardown);
     tcase_add_test(c, metrics_are_the_sale);
+    tcase_add_test(c, database_stops);
+    tcase_add_test(c, a_reconnect_is_no_alarm);
+    tcase_add_test(c, waits_for_its_servers);
     suite_add_tcase(s, c);
     return testing_main(s);
 }

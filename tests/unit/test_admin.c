@@ -1,7 +1,7 @@
 /* The admin endpoint: its answers as functions of what it is told, and its manners towards whoever connects. */
 #include "testing_http.h"
 
-#include <ctype.h>
+#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -79,26 +79,26 @@ START_TEST(every_counter_is_there)
 }
 END_TEST
 
-/* 1 us, 1 ms, 1 s and 1 h: those below a bound are counted there, and in every wider one. */
+/* Those below a bound are counted there, and in every wider one. */
 START_TEST(histograms)
 {
-    static const int64_t spans[] = {1, 1000, 1000000, 3600000000};
+    static const int64_t spans[] = {511, 512, 1023, 1000000, 3600000000};
     struct metric_block *block = metric_register();
     const char *page;
 
-    for (size_t i = 0; i < 4; i++)
+    for (size_t i = 0; i < 5; i++)
         metric_observe(block, METRIC_SPAN_CREATE, spans[i]);
     metric_observe(block, METRIC_SPAN_CREATE, -5); /* counts as 0 */
     metric_read(&view.sum);
     page = metrics();
     ck_assert_double_eq(testing_http_metric(page, "orderd_critical_time_seconds_bucket{le=\"0.000512\"}"), 2);
-    ck_assert_double_eq(testing_http_metric(page, "orderd_critical_time_seconds_bucket{le=\"0.001024\"}"), 3);
-    ck_assert_double_eq(testing_http_metric(page, "orderd_critical_time_seconds_bucket{le=\"0.524288\"}"), 3);
-    ck_assert_double_eq(testing_http_metric(page, "orderd_critical_time_seconds_bucket{le=\"1.048576\"}"), 4);
-    ck_assert_double_eq(testing_http_metric(page, "orderd_critical_time_seconds_bucket{le=\"2147.483648\"}"), 4);
-    ck_assert_double_eq(testing_http_metric(page, "orderd_critical_time_seconds_bucket{le=\"+Inf\"}"), 5);
-    ck_assert_double_eq(testing_http_metric(page, "orderd_critical_time_seconds_count"), 5);
-    ck_assert_double_eq_tol(testing_http_metric(page, "orderd_critical_time_seconds_sum"), 3601.001001, 1e-6);
+    ck_assert_double_eq(testing_http_metric(page, "orderd_critical_time_seconds_bucket{le=\"0.001024\"}"), 4);
+    ck_assert_double_eq(testing_http_metric(page, "orderd_critical_time_seconds_bucket{le=\"0.524288\"}"), 4);
+    ck_assert_double_eq(testing_http_metric(page, "orderd_critical_time_seconds_bucket{le=\"1.048576\"}"), 5);
+    ck_assert_double_eq(testing_http_metric(page, "orderd_critical_time_seconds_bucket{le=\"2147.483648\"}"), 5);
+    ck_assert_double_eq(testing_http_metric(page, "orderd_critical_time_seconds_bucket{le=\"+Inf\"}"), 6);
+    ck_assert_double_eq(testing_http_metric(page, "orderd_critical_time_seconds_count"), 6);
+    ck_assert_double_eq_tol(testing_http_metric(page, "orderd_critical_time_seconds_sum"), 3601.002046, 1e-6);
     ck_assert_double_eq(testing_http_metric(page, "orderd_release_lag_seconds_count"), 0);
 }
 END_TEST
@@ -185,6 +185,128 @@ START_TEST(promtool)
 }
 END_TEST
 
+/* ---- health ---- */
+
+static unsigned readyz(bool verbose)
+{
+    strbuf_reset(&out);
+    return admin_readyz(&view, &(struct admin_request){verbose}, &out);
+}
+
+static unsigned livez(void)
+{
+    strbuf_reset(&out);
+    return admin_livez(&view, &(struct admin_request){0}, &out);
+}
+
+/* What a lane's state means, by how long it has lasted. */
+static const struct {
+    enum lane_state state;
+    int64_t unready_ms;
+    bool ready;
+} judgements[] = {
+    {LANE_CONSUMING, 0, true},     {LANE_CONNECTING, LANE_NEVER_READY, false}, /* has not begun */
+    {LANE_CONNECTING, 1, true},                                                /* a reconnect */
+    {LANE_CONNECTING, 3000, true}, {LANE_CONNECTING, 3001, false},
+    {LANE_HOLDING, 2999, true},    {LANE_HOLDING, 3001, false},
+    {LANE_PAUSED, 1, false}, /* an operator must act */
+    {LANE_DRAINING, 1, false},     {LANE_STOPPED, 1, false},
+};
+
+START_TEST(judgement)
+{
+    view.workers[0].condition.state = judgements[_i].state;
+    view.workers[0].condition.unready_ms = judgements[_i].unready_ms;
+    ck_assert_uint_eq(readyz(false), judgements[_i].ready ? 200 : 503);
+    ck_assert_double_eq(testing_http_metric(metrics(), "orderd_ready"), judgements[_i].ready);
+}
+END_TEST
+
+START_TEST(reasons)
+{
+    ck_assert_uint_eq(readyz(false), 200);
+    ck_assert_str_eq(out.data, "ready\n");
+    readyz(true);
+    ck_assert_str_eq(out.data, "[+] create.0 lane consuming\n[+] release.0 lane consuming\n"
+                               "[+] walk keeper consuming\n[+] relay relay consuming\nready\n");
+    view.workers[0].condition =
+        (struct lane_condition){.state = LANE_HOLDING, .unready_ms = 12345, .why = "Can't connect to it"};
+    ck_assert_uint_eq(readyz(false), 503);
+    ck_assert_str_eq(out.data, "[-] create.0 lane holding for 12.3 s: Can't connect to it\nnot ready\n");
+}
+END_TEST
+
+/* A keeper or the relay is shown, and is no reason to take no orders. */
+START_TEST(not_of_the_lanes)
+{
+    view.workers[2].condition = (struct lane_condition){.state = LANE_CONNECTING, .unready_ms = 60000, .why = "gone"};
+    ck_assert_uint_eq(readyz(false), 200);
+    ck_assert_str_eq(out.data, "ready\n");
+    ck_assert_uint_eq(readyz(true), 200);
+    ck_assert(strstr(out.data, "[-] walk keeper connecting for 60.0 s: gone (lanes do their job without it)\n") !=
+              NULL);
+}
+END_TEST
+
+START_TEST(phases)
+{
+    view.phase = ADMIN_DRAINING;
+    ck_assert_uint_eq(readyz(false), 503);
+    ck_assert_str_eq(out.data, "not ready: draining\n");
+    view.phase = ADMIN_STARTING;
+    view.worker_count = 0;
+    snprintf(view.why, sizeof view.why, "the database is away");
+    ck_assert_uint_eq(readyz(true), 503);
+    ck_assert_str_eq(out.data, "not ready: starting: the database is away\n");
+    ck_assert_uint_eq(livez(), 200);
+}
+END_TEST
+
+START_TEST(liveness)
+{
+    ck_assert_uint_eq(livez(), 200);
+    ck_assert_str_eq(out.data, "ok\n");
+    view.workers[3].beat_age_ms = 50001;
+    ck_assert_uint_eq(livez(), 503);
+    ck_assert_str_eq(out.data, "the thread relay has not gone round for more than 50 s\n");
+    view.workers[3].condition.state = LANE_STOPPED;
+    ck_assert_uint_eq(livez(), 200);
+    view.workers[0].condition = (struct lane_condition){.state = LANE_HOLDING, .unready_ms = 600000, .why = "away"};
+    ck_assert_uint_eq(livez(), 200); /* a restart would not help */
+    view.main_age_ms = 50001;
+    ck_assert_uint_eq(livez(), 503);
+    ck_assert_str_eq(out.data, "the thread main has not gone round for more than 50 s\n");
+}
+END_TEST
+
+START_TEST(status_says_it_all)
+{
+    json_t *object, *worker;
+
+    view.workers[0].condition = (struct lane_condition){.state = LANE_PAUSED, .unready_ms = 7, .why = "\"odd\"\xff\n"};
+    view.workers[1].condition.unready_ms = LANE_NEVER_READY;
+    view.sum.counters[METRIC_ORDERS_CREATED] = 12345678901;
+    view.rates.created = 321;
+    ck_assert_uint_eq(admin_status(&view, &(struct admin_request){0}, &out), 200);
+    object = json_loads(out.data, 0, NULL);
+    ck_assert_msg(object != NULL, "%s", out.data);
+    ck_assert_str_eq(json_string_value(json_object_get(object, "instance")), "1");
+    ck_assert(json_is_false(json_object_get(object, "ready")));
+    ck_assert(json_is_true(json_object_get(object, "live")));
+    ck_assert_uint_eq(json_array_size(json_object_get(object, "workers")), 4);
+    worker = json_array_get(json_object_get(object, "workers"), 0);
+    ck_assert_str_eq(json_string_value(json_object_get(worker, "why")), "\"odd\"\xef\xbf\xbd\n");
+    ck_assert_str_eq(json_string_value(json_object_get(worker, "state")), "paused");
+    ck_assert_int_eq(json_integer_value(json_object_get(worker, "unready_ms")), 7);
+    worker = json_array_get(json_object_get(object, "workers"), 1);
+    ck_assert(json_is_null(json_object_get(worker, "unready_ms")));
+    ck_assert_int_eq(json_integer_value(json_object_get(json_object_get(object, "totals"), "orders_created_total")),
+                     12345678901);
+    ck_assert_int_eq(json_integer_value(json_object_get(json_object_get(object, "rates"), "created")), 321);
+    json_decref(object);
+}
+END_TEST
+
 /* ---- manners ---- */
 
 static struct admin *admin;
@@ -232,6 +354,22 @@ START_TEST(get_and_head)
     ck_assert_str_eq(answer.body, "");
     snprintf(length, sizeof length, "Content-Length: ");
     ck_assert(strstr(answer.head, length) != NULL && strstr(answer.head, "Content-Length: 0") == NULL);
+}
+END_TEST
+
+START_TEST(queries)
+{
+    testing_http(port, "GET", "/readyz", &answer);
+    ck_assert_str_eq(answer.body, "ready\n");
+    testing_http(port, "GET", "/readyz?verbose", &answer);
+    ck_assert(strstr(answer.body, "[+] create.0") == answer.body);
+    testing_http(port, "GET", "/readyz?a=b&verbose=1", &answer);
+    ck_assert(strstr(answer.body, "[+] create.0") == answer.body);
+    testing_http(port, "GET", "/status", &answer);
+    ck_assert(strstr(answer.head, "Content-Type: application/json\r\n") != NULL);
+    view.phase = ADMIN_DRAINING;
+    testing_http(port, "HEAD", "/readyz", &answer);
+    ck_assert_int_eq(answer.status, 503);
 }
 END_TEST
 
@@ -380,10 +518,17 @@ int main(void)
     tcase_add_test(pages, form);
     tcase_add_test(pages, promtool);
     tcase_add_test(pages, ports);
+    tcase_add_loop_test(pages, judgement, 0, (int)(sizeof judgements / sizeof *judgements));
+    tcase_add_test(pages, reasons);
+    tcase_add_test(pages, not_of_the_lanes);
+    tcase_add_test(pages, phases);
+    tcase_add_test(pages, liveness);
+    tcase_add_test(pages, status_says_it_all);
     suite_add_tcase(s, pages);
     tcase_set_timeout(manners, 30);
     tcase_add_checked_fixture(manners, serve, end);
     tcase_add_test(manners, get_and_head);
+    tcase_add_test(manners, queries);
     tcase_add_test(manners, wrong_methods);
     tcase_add_test(manners, a_body_is_never_read);
     tcase_add_test(manners, unknown_paths);

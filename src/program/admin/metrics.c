@@ -137,6 +137,7 @@ static void add_lanes(struct strbuf *out, const struct admin_view *view)
         lanes++;
         ready += lane_state_ready(view->workers[i].condition.state);
     }
+    add_gauge(out, PREFIX "ready", "1 while /readyz says 200.", admin_view_ready(view));
     add_gauge(out, PREFIX "lanes", "Lanes of this process.", lanes);
     add_gauge(out, PREFIX "lanes_ready", "Lanes that can do their job now.", ready);
 }

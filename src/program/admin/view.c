@@ -36,6 +36,32 @@ bool admin_role_decides(enum admin_role role)
     return roles[role].decides;
 }
 
+const char *admin_stuck(const struct admin_view *view)
+{
+    if (view->main_age_ms > view->beat_limit_ms)
+        return "main";
+    for (size_t i = 0; i < view->worker_count; i++) {
+        const struct admin_worker *w = &view->workers[i];
+
+        if (w->condition.state != LANE_STOPPED && w->beat_age_ms > view->beat_limit_ms)
+            return w->name;
+    }
+    return NULL;
+}
+
+bool admin_view_ready(const struct admin_view *view)
+{
+    if (view->phase != ADMIN_RUNNING)
+        return false;
+    for (size_t i = 0; i < view->worker_count; i++) {
+        const struct admin_worker *w = &view->workers[i];
+
+        if (admin_role_decides(w->role) && !admin_worker_ready(w, view->ready_grace_ms))
+            return false;
+    }
+    return true;
+}
+
 bool admin_worker_ready(const struct admin_worker *worker, int64_t grace_ms)
 {
     const struct lane_condition *c = &worker->condition;

@@ -30,8 +30,8 @@ struct daemon {
     struct metric_sum last; /* the previous second's reading */
     int64_t last_at, watchdog_at;
 
-    /* What the admin thread reads. view_lock guards phase and why, and, against it, the pointers to lanes, keepers and
-     * relay: the main thread, which alone writes them, reads them without. */
+    /* What the admin thread reads. view_lock guards phase, why and rates, and, against it, the pointers to lanes,
+     * keepers and relay: the main thread, which alone writes them, reads them without. */
     struct admin *admin; /* NULL while it does not listen */
     int64_t admin_next;  /* monotonic ms: when to try again */
     int64_t started_at;  /* wall ms */
@@ -39,6 +39,7 @@ struct daemon {
     pthread_mutex_t view_lock;
     enum admin_phase phase;
     char why[ERROR_TEXT_MAX];
+    struct admin_rates rates; /* guarded by view_lock */
 };
 
 /* ---- preflight.c: before the lanes ---- */
@@ -65,6 +66,7 @@ void view_lock(struct daemon *d);
 void view_unlock(struct daemon *d);
 /* why: one sentence, or "" */
 void view_set_phase(struct daemon *d, enum admin_phase phase, const char *why);
+void view_set_rates(struct daemon *d, const struct admin_rates *rates);
 void view_beat(struct daemon *d); /* the main thread goes round */
 /* Listens where it is configured and does not yet; looks whether it is time to try again. */
 void view_serve(struct daemon *d);

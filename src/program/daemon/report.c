@@ -84,6 +84,23 @@ static void tell_manager(struct daemon *d, const struct metric_sum *now, unsigne
     }
 }
 
+static void note_rates(struct daemon *d, const struct metric_sum *now, int64_t elapsed_ms)
+{
+    int64_t ms = elapsed_ms > 0 ? elapsed_ms : 1;
+    struct admin_rates rates = {
+        .received = (int64_t)delta(now, d, METRIC_MESSAGES_RECEIVED) * 1000 / ms,
+        .created = (int64_t)delta(now, d, METRIC_ORDERS_CREATED) * 1000 / ms,
+        .paid = (int64_t)delta(now, d, METRIC_ORDERS_PAID) * 1000 / ms,
+        .closed = (int64_t)delta(now, d, METRIC_ORDERS_CLOSED) * 1000 / ms,
+        .dead_lettered = (int64_t)delta(now, d, METRIC_ORDERS_DEAD_LETTERED) * 1000 / ms,
+        .p50_us = metric_quantile(&d->last, now, METRIC_SPAN_CREATE, 0.5),
+        .p99_us = metric_quantile(&d->last, now, METRIC_SPAN_CREATE, 0.99),
+        .release_lag_p99_ms = metric_quantile(&d->last, now, METRIC_SPAN_RELEASE, 0.99) / 1000,
+    };
+
+    view_set_rates(d, &rates);
+}
+
 void report_second(struct daemon *d, bool draining)
 {
     struct metric_sum now;
@@ -94,6 +111,7 @@ void report_second(struct daemon *d, bool draining)
     if (!draining)
         note_readiness(d, ready);
     log_rate(d, &now, at - d->last_at);
+    note_rates(d, &now, at - d->last_at);
     tell_manager(d, &now, ready, draining, at);
     d->last = now;
     d->last_at = at;

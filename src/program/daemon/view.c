@@ -29,6 +29,13 @@ void view_set_phase(struct daemon *d, enum admin_phase phase, const char *why)
     view_unlock(d);
 }
 
+void view_set_rates(struct daemon *d, const struct admin_rates *rates)
+{
+    view_lock(d);
+    d->rates = *rates;
+    view_unlock(d);
+}
+
 void view_beat(struct daemon *d)
 {
     atomic_store_explicit(&d->beat, clock_mono_ms(), memory_order_relaxed);
@@ -78,6 +85,7 @@ static void collect(void *arg, struct admin_view *view)
     view_lock(d);
     view->phase = d->phase;
     snprintf(view->why, sizeof view->why, "%s", d->why);
+    view->rates = d->rates;
     add_workers(d, view);
     view_unlock(d);
 }
