@@ -8,7 +8,7 @@
 
 /* What the configuration says; NULL: what the private servers need. */
 struct testing_ctl_conf {
-    const char *db_port, *db_password_file, *schema;
+    const char *db_port, *db_user, *db_password_file, *schema;
     const char *mq_port, *mq_user, *mq_password_file, *vhost, *queue_type;
     const char *kv_port;
     const char *db_more; /* further keys of the group mysql */

@@ -66,8 +66,9 @@ struct conf_setting {
     const char *value; /* as in a file: "5s" with its quotes, 5672, true; of a secret the name of its file */
     const char *file;  /* where it was set; NULL: the default */
     unsigned line;
-    const char *expected; /* "a number from 1 to 65535" */
-    bool reload;          /* taken over on SIGHUP */
+    const char *secret_path; /* of a secret: the file it was read from; NULL where none is named */
+    const char *expected;    /* "a number from 1 to 65535" */
+    bool reload;             /* taken over on SIGHUP */
     const char *prose;
 };
 

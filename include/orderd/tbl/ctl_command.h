@@ -394,6 +394,24 @@ X(reconcile, "reconcile", "", 0, 0, "compare Redis, MySQL and the queues, order 
   "  orderctl reconcile --activity 1001 --repair --max 100\n"
   "  orderctl reconcile --limit 0 --json |\n"
   "    jq -r 'select(.kind == \"lost_message\").order_no'\n")
+X(doctor, "doctor", "", 0, 0, "look whether servers and settings are fit for orderd",
+  "Looks at the configuration's files, MySQL, Redis and RabbitMQ, changes nothing,\n"
+  "and may be run at any time. Each line says what was found, and what to do where\n"
+  "it is not as it should be:\n"
+  "\n"
+  "ok       as it should be\n"
+  "look     cannot be seen from here: a person has to look\n"
+  "warning  orderd works, but something is lost or slow when more goes wrong\n"
+  "problem  orders can be lost or oversold, or orderd cannot work\n"
+  "\n"
+  "Where a server is away, the others are looked at all the same.\n"
+  "\n"
+  "Exit codes: 0 no problem (warnings count as none); 1 there are problems; 3 a\n"
+  "server is away, so it could not be looked at; 69 all three are.\n"
+  "\n"
+  "Examples:\n"
+  "  orderctl doctor\n"
+  "  orderctl doctor --json | jq -r 'select(.verdict != \"ok\").advice'\n")
 X(config_check, "config check", "", 0, 0, "check the configuration file",
   "Reads the file and the secrets that it names; touches no server. One sentence\n"
   "names the first problem, with file and line.\n"

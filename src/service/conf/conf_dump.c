@@ -144,7 +144,7 @@ static void hand_setting(const struct conf *conf, size_t i, conf_setting_fn on_s
     add_value(conf, i, &value);
     conf_key_expected(key, &expected);
     on_setting(arg, &(struct conf_setting){key->section, key->name, value.data, origin->file, origin->line,
-                                           expected.data, key->reload, conf_key_prose(key)});
+                                           origin->secret_path, expected.data, key->reload, conf_key_prose(key)});
     strbuf_release(&value);
     strbuf_release(&expected);
 }

@@ -1,0 +1,159 @@
+/* orderctl doctor: are servers and settings fit for orderd? */
+#include "doctor.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "print.h"
+#include "record.h"
+
+#define SERVERS    3
+
+#define NAME_WIDTH 20
+
+static const struct {
+    const char *name, *advice;
+} checks[DOCTOR_CHECK_COUNT] = {
+#define X(id, name, advice) [DOCTOR_##id] = {name, advice},
+#include "orderd/tbl/doctor_check.h"
+#undef X
+};
+
+static const struct {
+    const char *name;
+    enum tint tint;
+} verdicts[DOCTOR_VERDICT_COUNT] = {
+    [DOCTOR_OK] = {"ok", TINT_GOOD},
+    [DOCTOR_LOOK] = {"look", TINT_DIM},
+    [DOCTOR_WARNING] = {"warning", TINT_CHANGED},
+    [DOCTOR_PROBLEM] = {"problem", TINT_BAD},
+};
+
+static void print_json(enum doctor_verdict verdict, enum doctor_check check, const char *subject, const char *finding)
+{
+    struct strbuf line = STRBUF_INIT;
+
+    record_open(&line, NULL, '{');
+    record_text(&line, "check", checks[check].name);
+    record_text(&line, "subject", subject);
+    record_text(&line, "verdict", verdicts[verdict].name);
+    record_text(&line, "finding", finding);
+    record_text(&line, "advice", verdict == DOCTOR_OK ? NULL : checks[check].advice);
+    record_close(&line, '}');
+    record_print(&line);
+    strbuf_release(&line);
+}
+
+static void print_line(const struct ctl *ctl, enum doctor_verdict verdict, enum doctor_check check, const char *subject,
+                       const char *finding)
+{
+    print_word(ctl, verdicts[verdict].name, 9, verdicts[verdict].tint);
+    print_word(ctl, checks[check].name, NAME_WIDTH, TINT_NONE);
+    if (subject) {
+        print_word(ctl, subject, 0, TINT_NONE);
+        fputs(": ", stdout);
+    }
+    print_word(ctl, finding, 0, TINT_NONE);
+    if (verdict != DOCTOR_OK) {
+        fputs("; ", stdout);
+        print_word(ctl, checks[check].advice, 0, TINT_NONE);
+    }
+    putchar('\n');
+}
+
+void doctor_tell(struct doctor *d, enum doctor_verdict verdict, enum doctor_check check, const char *subject,
+                 const char *fmt, ...)
+{
+    char finding[ERROR_TEXT_MAX + 64];
+    va_list ap;
+
+    va_start(ap, fmt);
+    vsnprintf(finding, sizeof finding, fmt, ap);
+    va_end(ap);
+    d->count[verdict]++;
+    if (d->ctl->json)
+        print_json(verdict, check, subject, finding);
+    else
+        print_line(d->ctl, verdict, check, subject, finding);
+    fflush(stdout); /* the next server may take its time-out to be away */
+}
+
+void doctor_failed(struct doctor *d, enum doctor_check server, const struct error *err)
+{
+    if (error_class_of(err) == ERROR_CLASS_OUTAGE)
+        d->away++;
+    doctor_tell(d, DOCTOR_PROBLEM, server, NULL, "%s", err->text);
+    d->ctl->advice[0] = '\0'; /* said in the line */
+}
+
+/* ---- clocks ---- */
+
+struct doctor_clock doctor_clock(int64_t asked_ms, int64_t answered_ms, int64_t its_ms)
+{
+    int64_t took = answered_ms - asked_ms;
+
+    return (struct doctor_clock){true, its_ms - (asked_ms + took / 2), took / 2 + 1};
+}
+
+static int64_t distance(int64_t ms)
+{
+    return ms < 0 ? -ms : ms;
+}
+
+enum doctor_verdict doctor_judge_clock(int64_t ahead_ms, int64_t error_ms)
+{
+    int64_t off = distance(ahead_ms) - error_ms;
+
+    return off < 1000 ? DOCTOR_OK : off < 60000 ? DOCTOR_WARNING : DOCTOR_PROBLEM;
+}
+
+void doctor_tell_clock(struct doctor *d, enum doctor_check check, const struct doctor_clock *clock)
+{
+    doctor_tell(d, doctor_judge_clock(clock->ahead_ms, clock->error_ms), check, NULL,
+                "its clock is %" PRId64 " ms %s this machine's (read to within %" PRId64 " ms)",
+                distance(clock->ahead_ms), clock->ahead_ms < 0 ? "behind" : "ahead of", clock->error_ms);
+}
+
+/* A sale begins and ends by the clock of Redis, and an order is due by that of MySQL. */
+static void compare_clocks(struct doctor *d)
+{
+    int64_t ahead = d->mysql.ahead_ms - d->redis.ahead_ms;
+
+    if (!d->mysql.known || !d->redis.known)
+        return;
+    doctor_tell(d, doctor_judge_clock(ahead, d->mysql.error_ms + d->redis.error_ms), DOCTOR_CLOCKS, NULL,
+                "the clock of MySQL is %" PRId64 " ms %s that of Redis", distance(ahead),
+                ahead < 0 ? "behind" : "ahead of");
+}
+
+/* ---- the command ---- */
+
+static enum exitcode verdict_of(const struct doctor *d)
+{
+    if (d->away == SERVERS)
+        return EXIT_UNAVAILABLE;
+    if (d->away)
+        return EXIT_PARTIAL;
+    return d->count[DOCTOR_PROBLEM] ? EXIT_FAILED : EXIT_OK;
+}
+
+bool ctl_doctor(struct ctl *ctl, struct error *err)
+{
+    struct doctor d = {.ctl = ctl};
+
+    if (!ctl_load_conf(ctl, err))
+        return false;
+    doctor_files(&d);
+    doctor_mysql(&d);
+    doctor_redis(&d);
+    compare_clocks(&d);
+    doctor_broker(&d);
+    free(d.timeouts);
+    print_note(ctl, "%u ok, %u to look at, %u warnings, %u problems%s", d.count[DOCTOR_OK], d.count[DOCTOR_LOOK],
+               d.count[DOCTOR_WARNING], d.count[DOCTOR_PROBLEM],
+               d.away ? "; what could not be reached was not looked at" : "");
+    ctl->code = verdict_of(&d);
+    return true;
+}

@@ -1,0 +1,58 @@
+/* What the files of `orderctl doctor` share: findings, each of one row of tbl/doctor_check.h, and the clocks. */
+#ifndef ORDERD_CTL_DOCTOR_H
+#define ORDERD_CTL_DOCTOR_H
+
+#include <sys/types.h>
+
+#include "ctl.h"
+
+enum doctor_check {
+#define X(id, name, advice) DOCTOR_##id,
+#include "orderd/tbl/doctor_check.h"
+#undef X
+    DOCTOR_CHECK_COUNT
+};
+
+enum doctor_verdict { DOCTOR_OK, DOCTOR_LOOK, DOCTOR_WARNING, DOCTOR_PROBLEM, DOCTOR_VERDICT_COUNT };
+
+/* A clock read over a network: how far it is ahead of this machine's, and by how much that may be wrong. */
+struct doctor_clock {
+    bool known;
+    int64_t ahead_ms, error_ms;
+};
+
+struct doctor {
+    struct ctl *ctl;
+    unsigned count[DOCTOR_VERDICT_COUNT];
+    unsigned away; /* servers that could not be looked at */
+    struct doctor_clock mysql, redis;
+    int64_t *timeouts; /* pay time-outs in use, where the database told; owned */
+    size_t timeout_count;
+    bool timeouts_known;
+};
+
+/* One line. subject: what it is about, where there are several; else NULL. */
+void doctor_tell(struct doctor *d, enum doctor_verdict verdict, enum doctor_check check, const char *subject,
+                 const char *fmt, ...) ORDERD_PRINTF(5, 6);
+
+/* The server of this row failed: an outage counts it as away. */
+void doctor_failed(struct doctor *d, enum doctor_check server, const struct error *err);
+
+/* A clock that was asked at `asked` and answered at `answered`, both by this machine's wall clock. */
+struct doctor_clock doctor_clock(int64_t asked_ms, int64_t answered_ms, int64_t its_ms);
+
+/* Pure. A second can begin a sale early or late; a minute makes every time-out wrong. What the reading may be wrong by
+ * is taken off. */
+enum doctor_verdict doctor_judge_clock(int64_t ahead_ms, int64_t error_ms);
+void doctor_tell_clock(struct doctor *d, enum doctor_check check, const struct doctor_clock *clock);
+
+/* Pure: what the permission bits of a configuration file, or of a secret, give away. *why is then a sentence's end. */
+enum doctor_verdict doctor_judge_mode(mode_t mode, bool secret, const char **why);
+
+/* Each looks at one part and tells. */
+void doctor_files(struct doctor *d);
+void doctor_mysql(struct doctor *d);
+void doctor_redis(struct doctor *d);
+void doctor_broker(struct doctor *d);
+
+#endif
