@@ -119,6 +119,8 @@ const char *ctl_next_word(const char *words, const char *path);
 /* Of all, of a group ("activity") or of one command, as ctl->path says. */
 void ctl_help(const struct ctl *ctl, struct strbuf *out);
 
+extern const char ctl_exit_codes[]; /* a paragraph, after an empty line */
+
 /* ---- servers (servers.c) ---- */
 
 /* All of these set ctl->advice where they fail. */

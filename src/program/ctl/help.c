@@ -73,7 +73,7 @@ static void add_commands(const char *path, struct strbuf *out)
     }
 }
 
-static const char exit_codes[] = "\n"
+const char ctl_exit_codes[] = "\n"
                                  "Exit codes: 0 done; 1 a check says no; 3 done in part; 64 wrong command line;\n"
                                  "65 refused by a rule, or wrong input; 69 a server is away; 70 a bug of orderd;\n"
                                  "74 output cannot be written; 75 try again later; 77 no permission to look;\n"
@@ -91,7 +91,7 @@ static void help_all(struct strbuf *out)
                         "Commands:\n");
     add_commands("", out);
     add_globals(out, "Options, before or after the command");
-    strbuf_add_str(out, exit_codes);
+    strbuf_add_str(out, ctl_exit_codes);
     strbuf_add_str(out, "\n"
                         "The first steps:\n"
                         "  orderctl migrate up\n"
