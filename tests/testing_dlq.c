@@ -39,21 +39,31 @@ static void empty_queue(void)
     broker_close(&b, true);
 }
 
-void dlq_setup(void)
+void dlq_open(void)
 {
-    testing_ctl_setup();
-    CTL("migrate", "up");
-    ck_assert_int_eq(testing_ctl.code, EXIT_OK);
     conf = testing_conf(NULL);
     empty_queue();
     publisher = open_broker();
     ck_assert_ok(broker_confirm_select(publisher, 100, &err), &err);
 }
 
-void dlq_teardown(void)
+void dlq_close(void)
 {
     broker_close(&publisher, true);
     conf_destroy(&conf);
+}
+
+void dlq_setup(void)
+{
+    testing_ctl_setup();
+    CTL("migrate", "up");
+    ck_assert_int_eq(testing_ctl.code, EXIT_OK);
+    dlq_open();
+}
+
+void dlq_teardown(void)
+{
+    dlq_close();
     testing_ctl_teardown();
 }
 
@@ -138,4 +148,9 @@ void dlq_killed(const char *fault, const char *const *argv)
     program_wait(&testing_ctl);
     unsetenv("ORDERD_FAULT");
     ck_assert_msg(testing_ctl.code == 128 + SIGKILL, "%s: %d %s", fault, testing_ctl.code, testing_ctl.err);
+}
+
+int64_t dlq_id(const char *message_id)
+{
+    return testing_ctl_number("SELECT id FROM dead_letter WHERE message_id='%s'", message_id);
 }

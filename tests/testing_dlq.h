@@ -9,6 +9,10 @@
 void dlq_setup(void);
 void dlq_teardown(void);
 
+/* The same without the schema. */
+void dlq_open(void);
+void dlq_close(void);
+
 struct dlq_letter {
     const char *id, *reason, *origin, *failed_at; /* NULL: without that header */
     struct slice body;
@@ -23,6 +27,7 @@ void dlq_publish_orders(const char *prefix, int count);
 /* Fails unless the table has exactly the letters that dlq_publish_orders made of this prefix, each having died once. */
 void dlq_has_orders(const char *prefix, int count);
 
+int64_t dlq_id(const char *message_id); /* of its row */
 uint32_t dlq_depth(void);
 int64_t dlq_member(const char *name); /* of the one JSON object that was printed */
 

@@ -9,6 +9,8 @@
 #include "orderd/broker.h"
 #include "orderd/db.h"
 #include "orderd/error.h"
+#include "orderd/kv.h"
+#include "orderd/order.h"
 
 enum dead_letter_state {
 #define X(state, name) DEAD_LETTER_##state,
@@ -104,5 +106,41 @@ struct dead_letter_action {
 typedef void (*dead_letter_action_fn)(void *arg, const struct dead_letter_action *action);
 ORDERD_MUST_CHECK bool dead_letter_store_history(struct db *db, int64_t letter_id, int64_t max,
                                                  dead_letter_action_fn on_action, void *arg, struct error *err);
+
+/* ---- changing (`orderctl dlq discard`, `restore`) ---- */
+
+enum dead_letter_moved {
+    DEAD_LETTER_MOVED,
+    DEAD_LETTER_THERE, /* it was in that state already */
+    DEAD_LETTER_OTHER, /* in *was, from which it does not go there */
+    DEAD_LETTER_GONE,  /* there is no such letter */
+};
+
+struct dead_letter_move {
+    enum dead_letter_state from, to;
+    const char *action, *who; /* for the audit */
+    struct slice note;
+    bool dry_run;
+};
+
+/* One letter, in one transaction with its line of the audit. *was: the state before, where there is one. After DB_LOST
+ * the same call tells whether it was done. */
+ORDERD_MUST_CHECK bool dead_letter_store_move(struct db *db, int64_t id, const struct dead_letter_move *move,
+                                              enum dead_letter_moved *result, enum dead_letter_state *was,
+                                              struct error *err);
+
+/* Whether the letter is an order that some daemon could not create: its message, whole and valid, from the create
+ * queue. Pure. */
+bool dead_letter_is_order(const struct dead_letter_row *row, const char *create_queue, struct order *out);
+
+/* Whether that order would come to life again although its letter is put aside: it has no row, and its activity's
+ * ledger in Redis holds a reservation of the same buyer, quantity, amount and epoch. (One of another content is another
+ * message's, and none of this letter's business.) */
+ORDERD_MUST_CHECK bool dead_letter_revives(struct db *db, struct kv *kv, const struct order *order, bool *out,
+                                           struct error *err);
+
+/* Rejects it for good and gives its units back; where somebody has decided about it meanwhile, theirs stands. */
+ORDERD_MUST_CHECK bool dead_letter_reject(struct db *db, const struct order *order, bool silent, const char *who,
+                                          struct error *err);
 
 #endif

@@ -18,7 +18,8 @@ struct order_rejection {
     int32_t units_back, units_forfeited; /* together its quantity; forfeited: what MySQL never had */
     bool reservations;                   /* the activity's: the web tier keeps reservations in Redis */
 
-    bool silent; /* no event: events.enabled is false */
+    bool silent;         /* no event: events.enabled is false */
+    bool without_letter; /* no dead letter: it is about one that is there already */
 
     /* Why, and for whom the dead letter is. letter.reason is the tombstone's and the event's too; a buyer's second
      * order (BUYER_HAS_ORDER) leaves no letter. letter.delivery is NULL where no message is at hand: then the letter is

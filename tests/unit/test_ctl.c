@@ -46,7 +46,7 @@ static const struct {
     {{"dlq", "list", "--order", "a b", NULL},
      "dlq list: \"a b\" is no order number (1 to 28 of [0-9A-Za-z_], with an optional -r<n>)" HELP_OF("dlq list")},
     {{"dlq", "list", "--state", "dead", NULL},
-     "dlq list: --state \"dead\" is not one of open, replayed, resolved, discarded" HELP_OF("dlq list")},
+     "dlq list: --state \"dead\" is not one of open|replayed|resolved|discarded" HELP_OF("dlq list")},
     {{"migrate", NULL}, "migrate: a command is missing (one of status, up)" HELP_OF("migrate")},
     {{"activity", "creat", NULL}, "activity: unknown command \"creat\" (did you mean \"create\"?)" HELP_OF("activity")},
     {{"config", "help", NULL}, "config: unknown command \"help\"" HELP_OF("config")},

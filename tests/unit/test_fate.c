@@ -27,6 +27,7 @@ static const struct {
     /* decided at once */
     {REASON_BUYER_HAS_ORDER, FATE_DECIDE, FATE_DECIDE},
     {REASON_UNRECOVERABLE, FATE_DECIDE, FATE_DECIDE},
+    {REASON_DISCARDED, FATE_DECIDE, FATE_DECIDE},
     {REASON_ACTIVITY_SETTLED, FATE_DECIDE, FATE_DECIDE},
     /* the message's own failure: again, then decided; without an activity there is nothing to give back */
     {REASON_STOCK_SHORT, FATE_RETRY, FATE_DECIDE},

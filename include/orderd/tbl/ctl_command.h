@@ -361,12 +361,39 @@ X(dlq_show, "dlq show", "LETTER...", 1, SIZE_MAX, "show dead letters with all th
   "  orderctl dlq show 17\n"
   "  orderctl dlq list --reason body_not_json --json | jq .id | orderctl dlq show -\n")
 X(dlq_history, "dlq history", "[LETTER]", 0, 1, "show who did what to dead letters, when and why",
-  "Of one letter, or the latest of all; oldest first. Each line of it was written in\n"
-  "the transaction that did it, and none is ever deleted.\n"
+  "Of one letter, or the latest of all; oldest first. Each line was written in the\n"
+  "transaction that did it, and none is ever deleted.\n"
   "\n"
   "Examples:\n"
   "  orderctl dlq history 17\n"
   "  orderctl dlq history --limit 0 --json | jq -r .who | sort | uniq -c\n")
+X(dlq_discard, "dlq discard", "LETTER...", 1, SIZE_MAX, "put dead letters aside that need nothing more",
+  "Marks open letters as discarded, with a note that says why. Nothing is deleted,\n"
+  "and `orderctl dlq restore` opens them again. LETTER is an id; - reads more of\n"
+  "them from standard input, one a line.\n"
+  "\n"
+  "Where the letter is an order that never became a row, and its reservation stands\n"
+  "in Redis, the daemon would send it again one day. So its order is rejected for\n"
+  "good, with the reason `discarded`, and its units go back on sale; restoring the\n"
+  "letter does not undo that.\n"
+  "\n"
+  "Each letter is discarded (with --dry-run: would be), discarded already, in\n"
+  "another state, or missing. Run again, it does what a crash left undone.\n"
+  "\n"
+  "Exit codes: 0 all are discarded; 3 some are not, and each says why.\n"
+  "\n"
+  "Examples:\n"
+  "  orderctl dlq discard 17 18 --note 'load test, ticket 4711' --dry-run\n"
+  "  orderctl dlq list --reason body_not_json --limit 0 --json | jq .id |\n"
+  "    orderctl dlq discard - --note 'a scanner, not a shop'\n")
+X(dlq_restore, "dlq restore", "LETTER...", 1, SIZE_MAX, "open discarded dead letters again",
+  "The other way of `orderctl dlq discard`, which see for LETTER. An order that was\n"
+  "rejected for it stays so.\n"
+  "\n"
+  "Exit codes: 0 all are open; 3 some are not, and each says why.\n"
+  "\n"
+  "Example:\n"
+  "  orderctl dlq restore 17 --note 'the shop wants it after all'\n")
 X(reconcile, "reconcile", "", 0, 0, "compare Redis, MySQL and the queues, order by order",
   "For each activity: do its units add up, and which orders are behind every gap?\n"
   "Every reservation in Redis is looked up in MySQL and every live order in Redis,\n"

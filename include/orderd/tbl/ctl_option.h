@@ -94,6 +94,12 @@ X(dlq_list, limit, "limit", NUMBER, "N", 0, INT64_MAX, "100", "list at most N; 0
 
 X(dlq_history, limit, "limit", NUMBER, "N", 0, INT64_MAX, "100", "show the last N lines; 0: all")
 
+X(dlq_discard, note, "note", TEXT, "TEXT", 1, 400, NULL, "why; kept in the history")
+X(dlq_discard, dry_run, "dry-run", FLAG, "", 0, 0, NULL, "only show what would be done")
+
+X(dlq_restore, note, "note", TEXT, "TEXT", 1, 400, "", "why; kept in the history")
+X(dlq_restore, dry_run, "dry-run", FLAG, "", 0, 0, NULL, "only show what would be done")
+
 X(reconcile, activity, "activity", NUMBER, "ID", 1, INT64_MAX, "", "only this activity; else all from preheat until settlement")
 X(reconcile, repair, "repair", FLAG, "", 0, 0, NULL, "mend what can be mended")
 X(reconcile, dry_run, "dry-run", FLAG, "", 0, 0, NULL, "with --repair: only show what it would do")

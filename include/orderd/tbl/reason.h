@@ -32,6 +32,9 @@ X(ERROR_UNKNOWN, "error_unknown", RETRY, "the database answered with an error th
 /* decided by the walk, from the reservation */
 X(UNRECOVERABLE, "unrecoverable", TERMINAL, "no message of the order was left, and sent again it did not become a row")
 
+/* decided by a person, from the reservation (orderctl dlq discard) */
+X(DISCARDED, "discarded", TERMINAL, "its dead letter was discarded before it became an order")
+
 X(DELIVERY_LIMIT, "delivery_limit", DEAD, "the broker gave up: the delivery came back too often")
 
 /* changes of an order: payments, cancels, timers (tbl/order_transition.h) */

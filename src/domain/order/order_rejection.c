@@ -60,7 +60,7 @@ static void add_messages(struct local_messages *list, const struct order_rejecti
     struct order_event_entry entry = {.order = r->order, .reason = r->letter.reason};
 
     add_return(list, r, owner);
-    if (r->letter.reason != REASON_BUYER_HAS_ORDER)
+    if (r->letter.reason != REASON_BUYER_HAS_ORDER && !r->without_letter)
         add_dead(list, r, owner);
     if (!r->silent)
         order_event_add(list, ORDER_EVENT_REJECTED, &entry, 1, now, owner);

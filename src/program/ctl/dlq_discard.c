@@ -1,0 +1,189 @@
+/* orderctl dlq discard and restore. Letter by letter:
+ *
+ *   killed after the order was rejected    the letter is open; again: there is a row, so the letter is only marked
+ *   killed after a letter was marked       again: it is discarded already, and the next ones follow
+ */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "dlq.h"
+#include "orderd/fault.h"
+#include "record.h"
+
+struct moving {
+    struct ctl *ctl;
+    struct db *db;
+    struct kv *kv; /* opened where a letter needs it */
+    struct dead_letter_move move;
+    const char *done, *would; /* result words */
+    char who[CTL_WHO_MAX];
+    struct table table;
+    struct strbuf line;
+    int64_t moved, refused;
+    /* of the letter in hand */
+    struct order order;
+    bool is_order, revives;
+};
+
+/* ---- report ---- */
+
+static const char *result_word(const struct moving *m, enum dead_letter_moved result)
+{
+    switch (result) {
+    case DEAD_LETTER_MOVED:
+        return m->move.dry_run ? m->would : m->done;
+    case DEAD_LETTER_THERE:
+        return "already";
+    case DEAD_LETTER_OTHER:
+        return "refused";
+    default:
+        return "missing";
+    }
+}
+
+static void explain(const struct moving *m, enum dead_letter_moved result, enum dead_letter_state was, char *out,
+                    size_t size)
+{
+    out[0] = '\0';
+    if (result == DEAD_LETTER_OTHER)
+        snprintf(out, size, "it is %s", dead_letter_state_name(was));
+    else if (result == DEAD_LETTER_GONE)
+        snprintf(out, size, "there is no such letter");
+    else if (result == DEAD_LETTER_MOVED && m->revives)
+        snprintf(out, size, "order %s %s rejected, units that go back on sale: %" PRId32, m->order.order_no,
+                 m->move.dry_run ? "would be" : "is", m->order.quantity);
+}
+
+static void report(struct moving *m, int64_t id, enum dead_letter_moved result, enum dead_letter_state was)
+{
+    bool good = result == DEAD_LETTER_MOVED || result == DEAD_LETTER_THERE;
+    char detail[160];
+
+    m->moved += result == DEAD_LETTER_MOVED;
+    m->refused += !good;
+    explain(m, result, was, detail, sizeof detail);
+    if (m->ctl->json) {
+        record_open(&m->line, NULL, '{');
+        record_number(&m->line, "id", id);
+        record_text(&m->line, "result", result_word(m, result));
+        record_text(&m->line, "detail", detail[0] ? detail : NULL);
+        record_close(&m->line, '}');
+        record_print(&m->line);
+        return;
+    }
+    table_number(&m->table, id);
+    table_text(&m->table, result_word(m, result), good ? TINT_CHANGED : TINT_BAD);
+    table_text(&m->table, detail, TINT_NONE);
+}
+
+/* ---- discard: what would come to life again ---- */
+
+static void look(void *arg, const struct dead_letter_row *row)
+{
+    struct moving *m = arg;
+
+    m->is_order = row->state == DEAD_LETTER_OPEN && dead_letter_is_order(row, m->ctl->conf->create_queue, &m->order);
+}
+
+static bool decide(struct moving *m, int64_t id, struct error *err)
+{
+    bool found;
+
+    m->is_order = m->revives = false;
+    if (!dead_letter_store_get(m->db, id, look, m, &found, err))
+        return false;
+    if (!m->is_order)
+        return true;
+    if (!m->kv && !(m->kv = ctl_open_kv(m->ctl, err)))
+        return false;
+    if (!dead_letter_revives(m->db, m->kv, &m->order, &m->revives, err))
+        return false;
+    if (!m->revives || m->move.dry_run)
+        return true;
+    if (!dead_letter_reject(m->db, &m->order, !m->ctl->conf->events_enabled, m->who, err))
+        return false;
+    FAULT(DISCARD_AFTER_DECISION);
+    return true;
+}
+
+/* ---- work ---- */
+
+static bool move_all(struct moving *m, const struct dlq_ids *ids, struct error *err)
+{
+    for (size_t i = 0; i < ids->count; i++) {
+        enum dead_letter_moved result;
+        enum dead_letter_state was;
+
+        if (m->move.to == DEAD_LETTER_DISCARDED && !decide(m, ids->list[i], err))
+            return false;
+        if (!dead_letter_store_move(m->db, ids->list[i], &m->move, &result, &was, err))
+            return false;
+        if (result == DEAD_LETTER_MOVED)
+            FAULT(DISCARD_AFTER_LETTER);
+        report(m, ids->list[i], result, was);
+    }
+    return true;
+}
+
+static void conclude(struct moving *m, const struct dlq_ids *ids)
+{
+    if (ids->count == 0)
+        print_note(m->ctl, "standard input named no letter");
+    else if (m->move.dry_run)
+        print_note(m->ctl, "%" PRId64 " of %zu would be %s; nothing was changed", m->moved, ids->count, m->done);
+    else
+        print_note(m->ctl, "%" PRId64 " of %zu are %s now", m->moved, ids->count, m->done);
+    if (m->refused)
+        m->ctl->code = EXIT_PARTIAL;
+}
+
+static bool run(struct moving *m, struct error *err)
+{
+    static const char *const heads[] = {"-LETTER", "RESULT", "DETAIL"};
+    struct dlq_ids ids = {0};
+    bool ok;
+
+    m->move.who = ctl_who(m->who);
+    table_begin(&m->table, heads, sizeof heads / sizeof *heads);
+    ok = dlq_ids_read(m->ctl, &ids, err) && (m->db = ctl_open_schema(m->ctl, err)) && move_all(m, &ids, err);
+    table_end(m->ctl, &m->table);
+    if (ok)
+        conclude(m, &ids);
+    else if (m->moved)
+        ctl_advise(m->ctl, "%" PRId64 " were %s before that; run the same command again for the rest", m->moved,
+                   m->done);
+    kv_close(&m->kv);
+    db_close(&m->db);
+    dlq_ids_free(&ids);
+    strbuf_release(&m->line);
+    return ok;
+}
+
+bool ctl_dlq_discard(struct ctl *ctl, struct error *err)
+{
+    struct moving m = {.ctl = ctl,
+                       .done = "discarded",
+                       .would = "would_be_discarded",
+                       .move = {.from = DEAD_LETTER_OPEN,
+                                .to = DEAD_LETTER_DISCARDED,
+                                .action = "discarded",
+                                .note = slice_of(ctl->values[CTL_OPTION_dlq_discard_note].text),
+                                .dry_run = ctl->values[CTL_OPTION_dlq_discard_dry_run].set}};
+
+    return run(&m, err);
+}
+
+bool ctl_dlq_restore(struct ctl *ctl, struct error *err)
+{
+    const struct ctl_value *note = &ctl->values[CTL_OPTION_dlq_restore_note];
+    struct moving m = {.ctl = ctl,
+                       .done = "restored",
+                       .would = "would_be_restored",
+                       .move = {.from = DEAD_LETTER_DISCARDED,
+                                .to = DEAD_LETTER_OPEN,
+                                .action = "restored",
+                                .note = slice_of(note->set ? note->text : ""),
+                                .dry_run = ctl->values[CTL_OPTION_dlq_restore_dry_run].set}};
+
+    return run(&m, err);
+}

@@ -1,0 +1,201 @@
+/* orderctl dlq discard and restore: what becomes of letters, and of the orders that would come to life again, whatever
+ * kills the command. */
+#include "testing_dlq.h"
+#include "testing_sale.h"
+
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "orderd/clock.h"
+#include "orderd/exitcode.h"
+#include "orderd/order.h"
+
+/* live: reserved, and nobody made a row. none: not reserved. other: reserved by another buyer. row: it is an order.
+ * text: no order at all. sent: replayed before. */
+static const char *const letters[] = {"live", "none", "other", "row", "text", "sent"};
+#define LETTERS (sizeof letters / sizeof *letters)
+
+static char ids[LETTERS][24];
+
+static void letter(const char *order_no, int64_t user)
+{
+    struct order o = {.activity_id = sale_id,
+                      .user_id = user,
+                      .sku_id = 77,
+                      .quantity = 2,
+                      .amount = 2 * SALE_PRICE,
+                      .epoch = sale_row().epoch,
+                      .reserved_at = clock_wall_ms()};
+    struct strbuf body = STRBUF_INIT;
+
+    snprintf(o.order_no, sizeof o.order_no, "%s", order_no);
+    order_encode(&o, &body);
+    dlq_publish(&(struct dlq_letter){order_no, "delivery_limit", "order.create", NULL, {body.data, body.len}});
+    strbuf_release(&body);
+}
+
+static void setup(void)
+{
+    sale_setup();
+    sale_preheat();
+    dlq_open();
+    sale_deduct("live", 1, 2, 0);
+    sale_deduct("other", 33, 2, 0);
+    sale_deduct("row", 4, 2, 0);
+    sale_insert("row", 4, 2, 0);
+    letter("live", 1);
+    letter("none", 2);
+    letter("other", 3);
+    letter("row", 4);
+    letter("sent", 5);
+    dlq_publish(&(struct dlq_letter){"text", "body_not_json", "order.create", NULL, slice_of("hello")});
+    CTL("dlq", "drain", "-q");
+    ck_assert_int_eq(testing_ctl.code, EXIT_OK);
+    testing_ctl_run_sql("UPDATE dead_letter SET state='replayed' WHERE message_id='sent'");
+    for (size_t i = 0; i < LETTERS; i++)
+        snprintf(ids[i], sizeof ids[i], "%" PRId64, dlq_id(letters[i]));
+}
+
+static void teardown(void)
+{
+    dlq_close();
+    sale_teardown();
+}
+
+static int64_t in_state(const char *state)
+{
+    return testing_ctl_number("SELECT COUNT(*) FROM dead_letter WHERE state='%s'", state);
+}
+
+static int64_t actions(const char *action)
+{
+    return testing_ctl_number("SELECT COUNT(*) FROM dead_letter_action WHERE action='%s'", action);
+}
+
+/* Five letters are discarded, each once, and of their orders "live" alone is rejected, once. */
+static void all_is_done(void)
+{
+    ck_assert_int_eq(in_state("discarded"), 5);
+    ck_assert_int_eq(in_state("replayed"), 1);
+    ck_assert_int_eq(actions("discarded"), 5);
+    ck_assert_int_eq(testing_ctl_number("SELECT COUNT(DISTINCT letter_id) FROM dead_letter_action WHERE "
+                                        "action='discarded' AND note='a test' AND who LIKE '%%@%%'"),
+                     5);
+    ck_assert_int_eq(testing_ctl_number("SELECT COUNT(*) FROM orders"), 2);
+    ck_assert_int_eq(testing_ctl_number("SELECT COUNT(*) FROM orders WHERE order_no='live' AND status='rejected' AND "
+                                        "reason='discarded' AND units_returned=2 AND units_forfeited=0"),
+                     1);
+    ck_assert_int_eq(testing_ctl_number("SELECT COUNT(*) FROM orders WHERE order_no='row' AND status='pending'"), 1);
+    ck_assert_int_eq(testing_ctl_number("SELECT COUNT(*) FROM local_message WHERE message_key='stock.return:live' AND "
+                                        "state='pending' AND payload LIKE '%%live%%'"),
+                     1);
+    ck_assert_int_eq(testing_ctl_number("SELECT COUNT(*) FROM local_message WHERE topic='order.dead'"), 0);
+    ck_assert_int_eq(testing_ctl_number("SELECT COUNT(*) FROM local_message WHERE topic='stock.return'"), 1);
+}
+
+#define DISCARD(...) CTL("dlq", "discard", "--note", "a test", ids[0], ids[1], ids[2], ids[3], ids[4], __VA_ARGS__)
+
+START_TEST(discards)
+{
+    DISCARD(ids[5], "7", "--json");
+    CTL_SAYS(EXIT_PARTIAL, "orderctl: 5 of 7 are discarded now\n");
+    ck_assert_ptr_nonnull(strstr(testing_ctl.out, "\"result\":\"discarded\",\"detail\":\"order live is rejected, units "
+                                                  "that go back on sale: 2\"}\n"));
+    ck_assert_ptr_nonnull(strstr(testing_ctl.out, "\"result\":\"refused\",\"detail\":\"it is replayed\"}\n"));
+    ck_assert_ptr_nonnull(
+        strstr(testing_ctl.out, "{\"id\":7,\"result\":\"missing\",\"detail\":\"there is no such letter\"}\n"));
+    all_is_done();
+    DISCARD("-q");
+    CTL_SAYS(EXIT_OK, "");
+    ck_assert_ptr_nonnull(strstr(testing_ctl.out, "already"));
+    all_is_done();
+}
+END_TEST
+
+START_TEST(dry)
+{
+    DISCARD("--dry-run");
+    CTL_SAYS(EXIT_OK, "orderctl: 5 of 5 would be discarded; nothing was changed\n");
+    ck_assert_ptr_nonnull(strstr(testing_ctl.out, "order live would be rejected, units that go back on sale: 2"));
+    ck_assert_int_eq(in_state("open"), 5);
+    ck_assert_int_eq(actions("discarded"), 0);
+    ck_assert_int_eq(testing_ctl_number("SELECT COUNT(*) FROM orders"), 1);
+    ck_assert_int_eq(testing_ctl_number("SELECT COUNT(*) FROM local_message"), 0);
+}
+END_TEST
+
+static const char *const points[] = {"discard.after_decision=kill@1", "discard.after_letter=kill@1",
+                                     "discard.after_letter=kill@3", "decide.after_commit=kill@1"};
+
+START_TEST(killed)
+{
+    DLQ_KILLED(points[_i], "dlq", "discard", "--note", "a test", ids[0], ids[1], ids[2], ids[3], ids[4]);
+    ck_assert_int_lt(in_state("discarded"), 5);
+    ck_assert_int_eq(testing_ctl_number("SELECT COUNT(*) FROM orders WHERE order_no='live'"), 1);
+    DISCARD("-q");
+    CTL_SAYS(EXIT_OK, "");
+    all_is_done();
+}
+END_TEST
+
+START_TEST(restores)
+{
+    DISCARD("-q");
+    CTL("dlq", "restore", ids[0], ids[4], "--dry-run", "-q");
+    CTL_SAYS(EXIT_OK, "");
+    ck_assert_int_eq(in_state("open"), 0);
+    CTL("dlq", "restore", ids[0], ids[4], "--note", "after all");
+    CTL_SAYS(EXIT_OK, "orderctl: 2 of 2 are restored now\n");
+    ck_assert_int_eq(testing_ctl_number("SELECT COUNT(*) FROM dead_letter WHERE state='open' AND message_id IN "
+                                        "('live','text')"),
+                     2);
+    ck_assert_int_eq(in_state("open"), 2);
+    ck_assert_int_eq(testing_ctl_number("SELECT COUNT(*) FROM dead_letter_action WHERE action='restored' AND "
+                                        "note='after all'"),
+                     2);
+    ck_assert_int_eq(testing_ctl_number("SELECT COUNT(*) FROM orders WHERE order_no='live' AND status='rejected'"), 1);
+    CTL("dlq", "restore", ids[0], ids[5], "-q");
+    CTL_SAYS(EXIT_PARTIAL, "");
+    ck_assert_int_eq(actions("restored"), 2);
+    DISCARD("-q");
+    CTL_SAYS(EXIT_OK, "");
+    ck_assert_int_eq(in_state("discarded"), 5);
+    ck_assert_int_eq(actions("discarded"), 7);
+}
+END_TEST
+
+/* Nobody knows then whether an order would come to life again; a letter that is none needs no Redis. */
+START_TEST(redis_is_away)
+{
+    testing_ctl_configure(&(struct testing_ctl_conf){.kv_port = "1"});
+    CTL("dlq", "discard", ids[4], ids[0], "--note", "a test");
+    ck_assert_int_eq(testing_ctl.code, EXIT_UNAVAILABLE);
+    ck_assert_ptr_nonnull(strstr(testing_ctl.err, "1 were discarded before that; run the same command again"));
+    ck_assert_int_eq(testing_ctl_number("SELECT COUNT(*) FROM dead_letter WHERE state='open' AND message_id='live'"),
+                     1);
+    ck_assert_int_eq(testing_ctl_number("SELECT COUNT(*) FROM dead_letter WHERE state='discarded' AND "
+                                        "message_id='text'"),
+                     1);
+    testing_ctl_configure(NULL);
+    DISCARD("-q");
+    all_is_done();
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("ctl_dlq_discard");
+    TCase *t = tcase_create("discard");
+
+    tcase_add_checked_fixture(t, setup, teardown);
+    tcase_set_timeout(t, 60);
+    tcase_add_test(t, discards);
+    tcase_add_test(t, dry);
+    tcase_add_loop_test(t, killed, 0, (int)(sizeof points / sizeof *points));
+    tcase_add_test(t, restores);
+    tcase_add_test(t, redis_is_away);
+    suite_add_tcase(suite, t);
+    return testing_main(suite);
+}
