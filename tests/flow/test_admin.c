@@ -178,6 +178,73 @@ START_TEST(waits_for_its_servers)
 }
 END_TEST
 
+/* ---- orderctl status ---- */
+
+static void assert_narrow(const char *text)
+{
+    for (const char *line = text; line; line = strchr(line, '\n')) {
+        line += *line == '\n';
+        ck_assert_msg(strcspn(line, "\n") <= 80, "%.*s", (int)strcspn(line, "\n"), line);
+    }
+}
+
+START_TEST(ctl_status_shows_it)
+{
+    json_t *s;
+
+    sale_preheat();
+    start();
+    wait_ready(200, 15000);
+    sale_insert("x1", 1, 1, 0); /* not by orderd: is not counted */
+    CTL("status");
+    CTL_SAYS(0, "");
+    ck_assert_msg(strstr(testing_ctl.out, "orderd " ORDERD_VERSION ": running, ready; up ") == testing_ctl.out, "%s",
+                  testing_ctl.out);
+    ck_assert(strstr(testing_ctl.out, "orders created") != NULL);
+    ck_assert(strstr(testing_ctl.out, "\ncreate.1 ") != NULL && strstr(testing_ctl.out, "\nrelay ") != NULL);
+    assert_narrow(testing_ctl.out);
+    CTL("status", "--json");
+    CTL_SAYS(0, "");
+    s = sale_parsed();
+    ck_assert_str_eq(json_string_value(json_object_get(s, "phase")), "running");
+    ck_assert_int_eq(sale_member(json_object_get(s, "totals"), "orders_created_total"), 0);
+    ck_assert_uint_eq(json_array_size(json_object_get(s, "workers")), 3 + 3 + 1);
+    json_decref(s);
+    CTL("status", "70000");
+    ck_assert_int_eq(testing_ctl.code, 78);
+    CTL("status", "a", "b");
+    ck_assert_int_eq(testing_ctl.code, 64);
+}
+END_TEST
+
+START_TEST(ctl_status_not_ready)
+{
+    testing_stack("kill", "mariadb", "");
+    start();
+    testing_wait(get("/readyz") == 503 && strstr(reply.body, "not ready: starting: "), 10000, "it says why");
+    CTL("status");
+    CTL_SAYS(1, "");
+    ck_assert_msg(strstr(testing_ctl.out, ": starting, not ready; ") != NULL, "%s", testing_ctl.out);
+    ck_assert_msg(strstr(testing_ctl.out, "\nIt waits: ") != NULL, "%s", testing_ctl.out);
+    database_is_back();
+    wait_ready(200, 20000);
+}
+END_TEST
+
+START_TEST(ctl_status_without_orderd)
+{
+    char sentence[256];
+
+    CTL("status");
+    snprintf(sentence, sizeof sentence,
+             "orderctl: status: no orderd answers at 127.0.0.1 port %d: Connection refused; see that orderd runs with "
+             "admin.enabled, and name its INSTANCE if it has one\n",
+             port);
+    CTL_SAYS(69, sentence);
+    ck_assert_str_eq(testing_ctl.out, "");
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("admin");
@@ -191,6 +258,9 @@ int main(void)
     tcase_add_test(c, database_stops);
     tcase_add_test(c, a_reconnect_is_no_alarm);
     tcase_add_test(c, waits_for_its_servers);
+    tcase_add_test(c, ctl_status_shows_it);
+    tcase_add_test(c, ctl_status_not_ready);
+    tcase_add_test(c, ctl_status_without_orderd);
     suite_add_tcase(s, c);
     return testing_main(s);
 }

@@ -32,8 +32,8 @@ static const struct {
     const char *sentence; /* without "orderctl: " and the newline */
 } mistakes[] = {
     {{NULL},
-     "a command is missing (one of migrate, topology, activity, order, outbox, dlq, reconcile, doctor, config); see "
-     "`orderctl --help`"},
+     "a command is missing (one of migrate, topology, activity, order, outbox, dlq, reconcile, doctor, status, config); "
+     "see `orderctl --help`"},
     {{"migrat", NULL}, "unknown command \"migrat\" (did you mean \"migrate\"?); see `orderctl --help`"},
     {{"xyz", NULL}, "unknown command \"xyz\"; see `orderctl --help`"},
     {{"", NULL}, "unknown command \"\"; see `orderctl --help`"},

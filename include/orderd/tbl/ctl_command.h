@@ -459,3 +459,15 @@ X(config_defaults, "config defaults", "", 0, 0, "show the commented sample confi
   "\n"
   "Example:\n"
   "  orderctl config defaults > orderd.conf\n")
+X(status, "status", "[INSTANCE]", 0, 1, "show what a running orderd does: phase, rates, each lane",
+  "Asks the admin endpoint (admin.host, admin.port of the configuration) of the\n"
+  "orderd on this machine. INSTANCE is the replica's name: one that is a number is\n"
+  "added to the port, as orderd does. Needs no server but that orderd; changes\n"
+  "nothing. Rates are those of the last second.\n"
+  "\n"
+  "Exit codes: 0 ready; 1 it answers and is not ready, as shown; 69 none answers.\n"
+  "\n"
+  "Examples:\n"
+  "  orderctl status\n"
+  "  orderctl status 2\n"
+  "  orderctl status 1 --json | jq '.workers[] | select(.ready | not)'\n")

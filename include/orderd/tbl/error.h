@@ -29,6 +29,7 @@ X(KV_SETUP, SETUP, "kv_setup")      /* NOAUTH, NOPERM, OOM, MISCONF: an operator
 X(KV_DATA, PERMANENT, "kv_data")    /* WRONGTYPE, a script's own error, a reply of an unexpected shape */
 
 /* the rest */
+X(ADMIN_AWAY, OUTAGE, "admin_away") /* no orderd answers at the admin endpoint */
 X(CONF_INVALID, PERMANENT, "conf_invalid")
 X(INPUT_INVALID, PERMANENT, "input_invalid")
 X(IO, OUTAGE, "io")                   /* a file cannot be written or read */

@@ -1,0 +1,143 @@
+#include "endpoint.h"
+
+#include <errno.h>
+#include <netdb.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "orderd/admin.h"
+#include "orderd/clock.h"
+
+#define PATIENCE_MS 5000
+#define ANSWER_MAX  (4 * 1024 * 1024)
+
+/* Ready for these events before the deadline; errno is set where not. */
+static bool wait_for(int fd, short events, int64_t deadline)
+{
+    struct pollfd p = {.fd = fd, .events = events};
+    int64_t left = deadline - clock_mono_ms();
+    int got = poll(&p, 1, left > 0 ? (int)left : 0);
+
+    if (got == 0)
+        errno = ETIMEDOUT;
+    return got == 1;
+}
+
+static bool connected(int fd, const struct addrinfo *at, int64_t deadline)
+{
+    int problem = 0;
+    socklen_t len = sizeof problem;
+
+    if (connect(fd, at->ai_addr, at->ai_addrlen) == 0)
+        return true;
+    if (errno != EINPROGRESS || !wait_for(fd, POLLOUT, deadline))
+        return false;
+    if (getsockopt(fd, SOL_SOCKET, SO_ERROR, &problem, &len) == 0 && problem != 0)
+        errno = problem;
+    return problem == 0;
+}
+
+static bool send_all(int fd, const char *bytes, size_t len, int64_t deadline)
+{
+    while (len > 0) {
+        ssize_t sent = send(fd, bytes, len, MSG_NOSIGNAL);
+
+        if (sent < 0 && (errno != EAGAIN || !wait_for(fd, POLLOUT, deadline)))
+            return false;
+        if (sent > 0) {
+            bytes += sent;
+            len -= (size_t)sent;
+        }
+    }
+    return true;
+}
+
+/* Until the server ends the connection. */
+static bool read_all(int fd, struct strbuf *out, int64_t deadline)
+{
+    char bytes[16384];
+    ssize_t got;
+
+    while ((got = recv(fd, bytes, sizeof bytes, 0)) != 0) {
+        if (got < 0 && (errno != EAGAIN || !wait_for(fd, POLLIN, deadline)))
+            return false;
+        if (got > 0)
+            strbuf_add(out, bytes, (size_t)got);
+        if (out->len > ANSWER_MAX) {
+            errno = EMSGSIZE;
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool exchange(const struct addrinfo *at, const char *path, struct strbuf *answer)
+{
+    int fd = socket(at->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), problem;
+    int64_t deadline = clock_mono_ms() + PATIENCE_MS;
+    char request[512];
+    bool ok;
+    int len = snprintf(request, sizeof request,
+                       "GET %s HTTP/1.1\r\nHost: localhost\r\nUser-Agent: orderctl/" ORDERD_VERSION
+                       "\r\nConnection: close\r\n\r\n",
+                       path);
+
+    if (fd < 0)
+        return false;
+    ok = connected(fd, at, deadline) && send_all(fd, request, (size_t)len, deadline) && read_all(fd, answer, deadline);
+    problem = errno;
+    close(fd);
+    errno = problem;
+    return ok;
+}
+
+/* The head goes, the body stays. */
+static bool take_body(struct strbuf *answer, int *status, struct strbuf *out)
+{
+    const char *body = answer->data ? strstr(answer->data, "\r\n\r\n") : NULL;
+
+    if (!body || sscanf(answer->data, "HTTP/1.%*1d %3d", status) != 1)
+        return false;
+    body += 4;
+    strbuf_add(out, body, answer->len - (size_t)(body - answer->data));
+    return true;
+}
+
+static bool ask(const char *host, int port, const char *path, int *status, struct strbuf *out, struct error *err)
+{
+    const struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICSERV};
+    struct strbuf answer = STRBUF_INIT;
+    struct addrinfo *at = NULL;
+    char service[12];
+    bool ok;
+    int problem;
+
+    snprintf(service, sizeof service, "%d", port);
+    problem = getaddrinfo(host, service, &hints, &at);
+    if (problem != 0)
+        return error_set(err, ERROR_ADMIN_AWAY, "admin.host %s: %s", host, gai_strerror(problem));
+    ok = exchange(at, path, &answer);
+    if (!ok)
+        error_set(err, ERROR_ADMIN_AWAY, "no orderd answers at %s port %d: %s", host, port, strerror(errno));
+    else if (!(ok = take_body(&answer, status, out)))
+        error_set(err, ERROR_ADMIN_AWAY, "what answers at %s port %d does not speak HTTP", host, port);
+    freeaddrinfo(at);
+    strbuf_release(&answer);
+    return ok;
+}
+
+bool endpoint_get(struct ctl *ctl, const char *instance, const char *path, int *status, struct strbuf *out,
+                  struct error *err)
+{
+    int port;
+
+    if (!ctl_load_conf(ctl, err) || !admin_port(ctl->conf, instance, &port, err))
+        return false;
+    if (ask(ctl->conf->admin_host, port, path, status, out, err))
+        return true;
+    ctl_advise(ctl, "see that orderd runs with admin.enabled, and name its INSTANCE if it has one");
+    return false;
+}
