@@ -22,6 +22,23 @@ void manual_prose(struct strbuf *out, const char *text);
 /* What a page or a completion file has in place of a line @name@; false: there is no such part. */
 bool manual_part(const char *name, struct strbuf *out);
 
+/* A word of a command line, for completion. */
+struct manual_word {
+    const char *path; /* the command words before it: "", "outbox", "outbox list"; of an option of all commands "" */
+    const char *word; /* "list", or an option: "--state" */
+    char letter;      /* of the option, or 0 */
+    enum { MANUAL_COMMAND, MANUAL_FLAG, MANUAL_VALUE, MANUAL_FILE, MANUAL_CHOICE } kind;
+    const char *choice; /* "a|b|c" */
+    const char *help;   /* may be "" */
+};
+typedef void (*manual_word_fn)(void *arg, const struct manual_word *word);
+void ctl_manual_words(manual_word_fn on_word, void *arg);
+void load_manual_words(manual_word_fn on_word, void *arg);
+
+/* The words as functions of a shell, for the files of scripts/completion; false: no such shell or program. what is
+ * "bash-orderctl" and the like. */
+bool manual_completion(const char *what, struct strbuf *out);
+
 /* The parts of the programs; each is used by manual_part. */
 void ctl_manual_commands(struct strbuf *out);
 void ctl_manual_options(struct strbuf *out);

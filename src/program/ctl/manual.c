@@ -3,6 +3,7 @@
 
 #include <ctype.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "ctl.h"
 
@@ -66,4 +67,52 @@ void ctl_manual_options(struct strbuf *out)
 void ctl_manual_exit_codes(struct strbuf *out)
 {
     manual_prose(out, ctl_exit_codes + 1);
+}
+
+/* ---- words ---- */
+
+/* Commands of one first word stand together: it is told with the first of them. */
+static void tell_command(size_t i, manual_word_fn on_word, void *arg)
+{
+    const char *words = ctl_commands[i].words, *space = strchr(words, ' ');
+    char first[CTL_PATH_MAX];
+
+    if (!space) {
+        on_word(arg, &(struct manual_word){.path = "", .word = words, .help = ctl_commands[i].brief});
+        return;
+    }
+    snprintf(first, sizeof first, "%.*s", (int)(space - words), words);
+    if (i == 0 || !ctl_next_word(ctl_commands[i - 1].words, first))
+        on_word(arg, &(struct manual_word){.path = "", .word = first, .help = ""});
+    on_word(arg, &(struct manual_word){.path = first, .word = space + 1, .help = ctl_commands[i].brief});
+}
+
+static void tell_option(const struct ctl_option *o, manual_word_fn on_word, void *arg)
+{
+    char name[64];
+    struct manual_word w = {.path = ctl_commands[o->command].words, .word = name, .choice = o->value, .help = o->help};
+
+    snprintf(name, sizeof name, "--%s", o->spelling);
+    w.kind = o->type == CTL_FLAG ? MANUAL_FLAG : o->type == CTL_CHOICE ? MANUAL_CHOICE : MANUAL_VALUE;
+    on_word(arg, &w);
+}
+
+static void tell_global(const struct ctl_global *g, manual_word_fn on_word, void *arg)
+{
+    char name[64];
+    struct manual_word w = {.path = "", .word = name, .letter = g->letter, .choice = "", .help = g->help};
+
+    snprintf(name, sizeof name, "--%s", g->spelling);
+    w.kind = !g->value[0] ? MANUAL_FLAG : strcmp(g->value, "FILE") == 0 ? MANUAL_FILE : MANUAL_VALUE;
+    on_word(arg, &w);
+}
+
+void ctl_manual_words(manual_word_fn on_word, void *arg)
+{
+    for (size_t i = 0; i < CTL_COMMAND_COUNT; i++)
+        tell_command(i, on_word, arg);
+    for (size_t i = 0; i < CTL_OPTION_COUNT; i++)
+        tell_option(&ctl_options[i], on_word, arg);
+    for (size_t i = 0; i < CTL_GLOBAL_COUNT; i++)
+        tell_global(&ctl_globals[i], on_word, arg);
 }

@@ -46,3 +46,35 @@ void load_manual_commands(struct strbuf *out)
     for (int command = 0; command < LOAD_COMMANDS; command++)
         add_command(out, (enum load_command)command);
 }
+
+/* ---- words ---- */
+
+static void tell_option(const char *path, const struct load_option_row *row, manual_word_fn on_word, void *arg)
+{
+    char name[64];
+    struct manual_word w = {.path = path, .word = name, .choice = "", .help = row->prose};
+
+    snprintf(name, sizeof name, "--%s", row->name);
+    w.letter = strcmp(row->name, "config") == 0 ? 'c' : '\0';
+    w.kind = row->type == LOAD_OPTION_FLAG        ? MANUAL_FLAG
+             : strcmp(row->argument, "FILE") == 0 ? MANUAL_FILE
+                                                  : MANUAL_VALUE;
+    on_word(arg, &w);
+}
+
+void load_manual_words(manual_word_fn on_word, void *arg)
+{
+    for (int command = 0; command < LOAD_COMMANDS; command++) {
+        const struct load_command_row *c = &load_command_rows[command];
+
+        on_word(arg, &(struct manual_word){.path = "", .word = c->name, .help = c->line});
+        for (size_t i = 0; i < load_option_count; i++) {
+            if (load_option_applies(&load_option_rows[i], (enum load_command)command))
+                tell_option(c->name, &load_option_rows[i], on_word, arg);
+        }
+    }
+    on_word(arg, &(struct manual_word){
+                     .path = "", .word = "--help", .letter = 'h', .kind = MANUAL_FLAG, .help = "print help"});
+    on_word(arg, &(struct manual_word){
+                     .path = "", .word = "--version", .letter = 'V', .kind = MANUAL_FLAG, .help = "print the version"});
+}

@@ -59,5 +59,5 @@ bool manual_part(const char *name, struct strbuf *out)
             return true;
         }
     }
-    return false;
+    return manual_completion(name, out);
 }
