@@ -190,6 +190,8 @@ static const struct {
     {{"--appendonly", "yes", "--maxmemory-policy", "allkeys-lru"}, "redis.eviction", "warning", "gets a limit"},
     {{"--appendonly", "yes", "--maxmemory", "1mb"}, "redis.memory", "warning", "% of maxmemory"},
     {{"--appendonly", "no"}, "redis.persistence", "warning", "the append-only file is off"},
+    {{"--appendonly", "yes", "--appendfsync", "no"}, "redis.persistence", "warning", "appendfsync is no"},
+    {{"--appendonly", "yes", "--cluster-enabled", "yes"}, "redis.cluster", "warning", "this one node"},
     {{"--appendonly", "yes", "--replicaof", "127.0.0.1", "1"},
      "redis.role",
      "problem",

@@ -1,4 +1,5 @@
-/* orderctl doctor: Redis or Valkey. Asks INFO, TIME and EVAL only: CONFIG is often forbidden where others run it. */
+/* orderctl doctor: Redis or Valkey. Asks INFO, TIME and EVAL; CONFIG, which is often forbidden where others run it,
+ * only for what nothing else tells. */
 #include "doctor.h"
 
 #include <inttypes.h>
@@ -89,29 +90,6 @@ static void eviction(struct doctor *d, const struct info *info)
                     "%" PRId64 " %% of maxmemory is used", used / (limit / 100 + 1));
 }
 
-static void persistence(struct doctor *d, const struct info *info)
-{
-    bool aof = number(info, "aof_enabled");
-
-    if (aof && !is(info, "aof_last_write_status", "ok"))
-        doctor_tell(d, DOCTOR_PROBLEM, DOCTOR_REDIS_PERSISTENCE, NULL, "its last write to the append-only file failed");
-    else if (!is(info, "rdb_last_bgsave_status", "ok"))
-        doctor_tell(d, DOCTOR_PROBLEM, DOCTOR_REDIS_PERSISTENCE, NULL, "its last snapshot failed");
-    else if (aof)
-        doctor_tell(d, DOCTOR_OK, DOCTOR_REDIS_PERSISTENCE, NULL, "the append-only file is on");
-    else
-        doctor_tell(d, DOCTOR_WARNING, DOCTOR_REDIS_PERSISTENCE, NULL,
-                    "the append-only file is off: after a crash a running sale has to be rebuilt from MySQL");
-}
-
-static void judge(struct doctor *d, const struct info *info)
-{
-    version(d, info);
-    role(d, info);
-    eviction(d, info);
-    persistence(d, info);
-}
-
 static struct kv_reply *command(struct kv *kv, const char *const words[3], struct error *err)
 {
     struct slice argv[3];
@@ -124,6 +102,43 @@ static struct kv_reply *command(struct kv *kv, const char *const words[3], struc
     return kv_command(kv, argv, count, err);
 }
 
+/* Whether appendfsync is "no"; false also where the account may not ask. */
+static bool never_flushed(struct kv *kv)
+{
+    struct error ignored;
+    struct kv_reply *reply = command(kv, (const char *const[3]){"CONFIG", "GET", "appendfsync"}, &ignored);
+    bool never = reply && slice_is(kv_reply_text(kv_reply_at(reply, 1)), "no");
+
+    kv_reply_free(&reply);
+    return never;
+}
+
+static void persistence(struct doctor *d, struct kv *kv, const struct info *info)
+{
+    bool aof = number(info, "aof_enabled");
+
+    if (aof && !is(info, "aof_last_write_status", "ok"))
+        doctor_tell(d, DOCTOR_PROBLEM, DOCTOR_REDIS_PERSISTENCE, NULL, "its last write to the append-only file failed");
+    else if (!is(info, "rdb_last_bgsave_status", "ok"))
+        doctor_tell(d, DOCTOR_PROBLEM, DOCTOR_REDIS_PERSISTENCE, NULL, "its last snapshot failed");
+    else if (aof && never_flushed(kv))
+        doctor_tell(d, DOCTOR_WARNING, DOCTOR_REDIS_PERSISTENCE, NULL,
+                    "appendfsync is no: after a crash of its machine a running sale has to be rebuilt from MySQL");
+    else if (aof)
+        doctor_tell(d, DOCTOR_OK, DOCTOR_REDIS_PERSISTENCE, NULL, "the append-only file is on");
+    else
+        doctor_tell(d, DOCTOR_WARNING, DOCTOR_REDIS_PERSISTENCE, NULL,
+                    "the append-only file is off: after a crash a running sale has to be rebuilt from MySQL");
+}
+
+static void judge(struct doctor *d, struct kv *kv, const struct info *info)
+{
+    version(d, info);
+    role(d, info);
+    eviction(d, info);
+    persistence(d, kv, info);
+}
+
 static bool read_info(struct doctor *d, struct kv *kv, struct error *err)
 {
     struct kv_reply *reply = command(kv, (const char *const[3]){"INFO"}, err);
@@ -132,7 +147,7 @@ static bool read_info(struct doctor *d, struct kv *kv, struct error *err)
     if (!reply)
         return false;
     strbuf_add_slice(&text, kv_reply_text(reply));
-    judge(d, &(struct info){text.data});
+    judge(d, kv, &(struct info){text.data});
     strbuf_release(&text);
     kv_reply_free(&reply);
     return true;
