@@ -107,7 +107,7 @@ static bool never_flushed(struct kv *kv)
 {
     struct error ignored;
     struct kv_reply *reply = command(kv, (const char *const[3]){"CONFIG", "GET", "appendfsync"}, &ignored);
-    bool never = reply && slice_is(kv_reply_text(kv_reply_at(reply, 1)), "no");
+    bool never = reply && kv_reply_count(reply) == 2 && slice_is(kv_reply_text(kv_reply_at(reply, 1)), "no");
 
     kv_reply_free(&reply);
     return never;
@@ -161,6 +161,10 @@ static bool read_clock(struct doctor *d, struct kv *kv, struct error *err)
     if (!reply)
         return false;
     answered = clock_wall_ms();
+    if (kv_reply_count(reply) != 2) {
+        kv_reply_free(&reply);
+        return error_set(err, ERROR_KV_DATA, "TIME is answered by something else than a time");
+    }
     d->redis =
         doctor_clock(asked, answered,
                      kv_reply_integer(kv_reply_at(reply, 0)) * 1000 + kv_reply_integer(kv_reply_at(reply, 1)) / 1000);
