@@ -32,12 +32,12 @@ static const struct {
     const char *sentence; /* without "orderctl: " and the newline */
 } mistakes[] = {
     {{NULL},
-     "a command is missing (one of migrate, topology, activity, order, outbox, dlq, reconcile, doctor, status, config); "
+     "a command is missing (one of migrate, topology, activity, order, outbox, dlq, reconcile, doctor, config, status); "
      "see `orderctl --help`"},
     {{"migrat", NULL}, "unknown command \"migrat\" (did you mean \"migrate\"?); see `orderctl --help`"},
     {{"xyz", NULL}, "unknown command \"xyz\"; see `orderctl --help`"},
     {{"", NULL}, "unknown command \"\"; see `orderctl --help`"},
-    {{"dlq", "show", NULL}, "dlq show: LETTER... is missing" HELP_OF("dlq show")},
+    {{"dlq", "show", NULL}, "dlq show: LETTER is missing" HELP_OF("dlq show")},
     {{"dlq", "show", "17", "x", NULL},
      "dlq show: \"x\" is no id of a letter; `orderctl dlq list` shows them" HELP_OF("dlq show")},
     {{"dlq", "history", "-", NULL}, "dlq history: name one letter, or none for all" HELP_OF("dlq history")},
