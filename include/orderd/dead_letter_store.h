@@ -75,6 +75,7 @@ struct dead_letter_row { /* slices are valid during the call; times in ms since 
     struct slice order_no;                          /* ptr NULL: the body does not say */
     int64_t activity_id;                            /* 0: not known */
     int64_t attempts, times, body_bytes;
+    bool death_told;                /* by the letter itself */
     int64_t died_at, taken_at, now; /* the database's clock; died_at is that of taking where the letter did not say */
     struct slice content_type, headers, body; /* only of dead_letter_store_get: headers is a JSON object */
 };
@@ -142,5 +143,11 @@ ORDERD_MUST_CHECK bool dead_letter_revives(struct db *db, struct kv *kv, const s
 /* Rejects it for good and gives its units back; where somebody has decided about it meanwhile, theirs stands. */
 ORDERD_MUST_CHECK bool dead_letter_reject(struct db *db, const struct order *order, bool silent, const char *who,
                                           struct error *err);
+
+/* A letter from elsewhere (`orderctl dlq import`): all of *row but id, now, taken_at and body_bytes, in one transaction
+ * with its line of the audit. *added is false where the table has a letter of this message id and body, which stays as
+ * it is. dry_run: only looks; *added then means that it would be. headers must be a JSON object. */
+ORDERD_MUST_CHECK bool dead_letter_store_add(struct db *db, const struct dead_letter_row *row, const char *who,
+                                             struct slice note, bool dry_run, bool *added, struct error *err);
 
 #endif

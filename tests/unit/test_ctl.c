@@ -40,6 +40,10 @@ static const struct {
     {{"dlq", "show", NULL}, "dlq show: LETTER is missing" HELP_OF("dlq show")},
     {{"dlq", "show", "17", "x", NULL},
      "dlq show: \"x\" is no id of a letter; `orderctl dlq list` shows them" HELP_OF("dlq show")},
+    {{"dlq", "discard", "17", NULL}, "dlq discard: --note is missing" HELP_OF("dlq discard")},
+    {{"dlq", "export", NULL}, "dlq export: LETTER or --all is missing" HELP_OF("dlq export")},
+    {{"dlq", "export", "1", "--all", NULL}, "dlq export: name letters or give --all, not both" HELP_OF("dlq export")},
+    {{"dlq", "import", NULL}, "dlq import: FILE is missing" HELP_OF("dlq import")},
     {{"dlq", "history", "-", NULL}, "dlq history: name one letter, or none for all" HELP_OF("dlq history")},
     {{"dlq", "list", "--reason", "sold", NULL},
      "dlq list: there is no reason \"sold\"; `orderctl dlq stats` shows those that occur" HELP_OF("dlq list")},
@@ -469,7 +473,22 @@ START_TEST(base64)
         strbuf_reset(&out);
         payload_add_base64(&out, slice_of(vectors[i][0]));
         ck_assert_str_eq(out.data, vectors[i][1]);
+        strbuf_reset(&out);
+        ck_assert(payload_take_base64(&out, slice_of(vectors[i][1])));
+        ck_assert_str_eq(out.data, vectors[i][0]);
     }
+    strbuf_release(&out);
+}
+END_TEST
+
+START_TEST(no_base64)
+{
+    static const char *const bad[] = {
+        "Z", "Zg", "Zg=", "Zg===", "Z===", "====", "Zh==", "Zm9=", "Zg==Zg==", "Zm 9", "Zm9v\n"};
+    struct strbuf out = STRBUF_INIT;
+
+    for (size_t i = 0; i < COUNT(bad); i++)
+        ck_assert_msg(!payload_take_base64(&out, slice_of(bad[i])), "%s", bad[i]);
     strbuf_release(&out);
 }
 END_TEST
@@ -602,6 +621,7 @@ int main(void)
     tcase_add_loop_test(pure, past, 0, COUNT(pasts));
     tcase_add_loop_test(pure, payload, 0, COUNT(payloads));
     tcase_add_test(pure, base64);
+    tcase_add_test(pure, no_base64);
     tcase_add_test(pure, utf8);
     tcase_add_test(pure, span);
     tcase_add_test(pure, tallied);

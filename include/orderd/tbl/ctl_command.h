@@ -394,6 +394,28 @@ X(dlq_restore, "dlq restore", "LETTER...", 1, SIZE_MAX, "open discarded dead let
   "\n"
   "Example:\n"
   "  orderctl dlq restore 17 --note 'the shop wants it after all'\n")
+X(dlq_export, "dlq export", "[LETTER...]", 0, SIZE_MAX, "write dead letters with all they hold, for another place",
+  "One JSON object a line on standard output, whole: a body or an id that is no\n"
+  "UTF-8 is in base64. `orderctl dlq import` reads it. Nothing is changed. LETTER\n"
+  "is an id; - reads more of them from standard input, one a line.\n"
+  "\n"
+  "Exit codes: 0 all written; 3 some are not there.\n"
+  "\n"
+  "Examples:\n"
+  "  orderctl dlq export --all > letters.jsonl\n"
+  "  orderctl dlq list --activity 1001 --limit 0 --json | jq .id |\n"
+  "    orderctl dlq export - > 1001.jsonl\n")
+X(dlq_import, "dlq import", "FILE", 1, 1, "read dead letters that `dlq export` wrote",
+  "Adds each letter with its state and a line in its history; - reads standard\n"
+  "input. A letter that is there already (of the same message id and body) stays as\n"
+  "it is, so the same file may be read again after a crash. Only the table is\n"
+  "changed: nothing is sent, and no order is touched.\n"
+  "\n"
+  "Exit codes: 0 all are there; 3 some lines are no letters, and each says why.\n"
+  "\n"
+  "Examples:\n"
+  "  orderctl dlq import letters.jsonl --dry-run\n"
+  "  zcat letters.jsonl.gz | orderctl dlq import -\n")
 X(reconcile, "reconcile", "", 0, 0, "compare Redis, MySQL and the queues, order by order",
   "For each activity: do its units add up, and which orders are behind every gap?\n"
   "Every reservation in Redis is looked up in MySQL and every live order in Redis,\n"

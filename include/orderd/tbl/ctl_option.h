@@ -100,6 +100,10 @@ X(dlq_discard, dry_run, "dry-run", FLAG, "", 0, 0, NULL, "only show what would b
 X(dlq_restore, note, "note", TEXT, "TEXT", 1, 400, "", "why; kept in the history")
 X(dlq_restore, dry_run, "dry-run", FLAG, "", 0, 0, NULL, "only show what would be done")
 
+X(dlq_export, all, "all", FLAG, "", 0, 0, NULL, "every letter of the table")
+
+X(dlq_import, dry_run, "dry-run", FLAG, "", 0, 0, NULL, "only read it, and say what would be added")
+
 X(reconcile, activity, "activity", NUMBER, "ID", 1, INT64_MAX, "", "only this activity; else all from preheat until settlement")
 X(reconcile, repair, "repair", FLAG, "", 0, 0, NULL, "mend what can be mended")
 X(reconcile, dry_run, "dry-run", FLAG, "", 0, 0, NULL, "with --repair: only show what it would do")

@@ -89,7 +89,9 @@ void dead_letter_add_headers(struct strbuf *out, const struct broker_delivery *d
 
     strbuf_add_char(out, '{');
     for (size_t i = 0; broker_delivery_header(d, i, &h); i++) {
-        if (i > 0)
+        if (h.name.len > 0 && memchr(h.name.ptr, '\0', h.name.len))
+            continue; /* no reader of JSON takes it */
+        if (out->data[out->len - 1] != '{')
             strbuf_add_char(out, ',');
         strbuf_add_json(out, h.name);
         strbuf_add_char(out, ':');

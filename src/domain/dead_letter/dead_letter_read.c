@@ -8,8 +8,8 @@
 #define MS(column) "TIMESTAMPDIFF(MICROSECOND,'1970-01-01'," column ") DIV 1000"
 #define COLUMNS                                                                                                        \
     "id,CAST(state AS CHAR),message_id,reason,detail,queue,order_no,COALESCE(activity_id,0),attempts,times,"           \
-    "LENGTH(body)," MS("died_at") "," MS("taken_at") "," MS("UTC_TIMESTAMP(6)")
-#define COLUMN_COUNT 14
+    "LENGTH(body)," MS("died_at") "," MS("taken_at") "," MS("UTC_TIMESTAMP(6)") ",death_told"
+#define COLUMN_COUNT 15
 
 struct reading {
     dead_letter_row_fn on_row;
@@ -21,13 +21,16 @@ struct reading {
 static bool take_row(void *arg, const struct slice *c, unsigned count)
 {
     struct reading *r = arg;
+    int64_t told;
     struct dead_letter_row row = {.message_id = c[2], .reason = c[3], .detail = c[4], .queue = c[5], .order_no = c[6]};
 
     if (!db_column_i64(c[0], &row.id) || !dead_letter_state_of_name(c[1], &row.state) ||
         !db_column_i64(c[7], &row.activity_id) || !db_column_i64(c[8], &row.attempts) ||
         !db_column_i64(c[9], &row.times) || !db_column_i64(c[10], &row.body_bytes) ||
-        !db_column_i64(c[11], &row.died_at) || !db_column_i64(c[12], &row.taken_at) || !db_column_i64(c[13], &row.now))
+        !db_column_i64(c[11], &row.died_at) || !db_column_i64(c[12], &row.taken_at) ||
+        !db_column_i64(c[13], &row.now) || !db_column_i64(c[14], &told))
         return false;
+    row.death_told = told != 0;
     if (count == COLUMN_COUNT + 3) {
         row.content_type = c[COLUMN_COUNT];
         row.headers = c[COLUMN_COUNT + 1];

@@ -16,13 +16,19 @@ struct dead_letter_facts {
 
 void dead_letter_facts_read(const struct broker_delivery *delivery, struct dead_letter_facts *out);
 
-/* All headers, the broker's too, as one JSON object. */
+/* All headers, the broker's too, as one JSON object, into an empty buffer; without those whose name has a NUL. */
 void dead_letter_add_headers(struct strbuf *out, const struct broker_delivery *delivery);
 
 /* name='value', with value as text of at most max bytes; what is no UTF-8 becomes U+FFFD. */
 void dead_letter_set_text(const struct db *db, struct strbuf *sql, const char *name, struct slice value, size_t max);
 
-/* A row of the audit, for the caller's transaction. */
+/* name='value', as bytes, whatever they are. */
+void dead_letter_set_bytes(const struct db *db, struct strbuf *sql, const char *name, struct slice value);
+
+/* The expression for letter_key. */
+void dead_letter_add_key(const struct db *db, struct strbuf *sql, struct slice message_id, struct slice body);
+
+/* A row of the audit, for the caller's transaction. id 0: of the letter that was just inserted. */
 void dead_letter_add_action(const struct db *db, struct strbuf *sql, int64_t id, const char *action, const char *who,
                             struct slice note);
 

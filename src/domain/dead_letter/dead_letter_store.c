@@ -37,7 +37,7 @@ bool dead_letter_state_of_name(struct slice name, enum dead_letter_state *out)
 
 /* ---- statements: "name=value,", for INSERT ... SET and UPDATE ... SET alike ---- */
 
-static void set_bytes(const struct db *db, struct strbuf *sql, const char *name, struct slice value)
+void dead_letter_set_bytes(const struct db *db, struct strbuf *sql, const char *name, struct slice value)
 {
     strbuf_addf(sql, "%s=_binary", name);
     db_add_quoted(db, sql, value);
@@ -62,17 +62,21 @@ void dead_letter_add_action(const struct db *db, struct strbuf *sql, int64_t id,
     strbuf_add_str(sql, "INSERT INTO dead_letter_action SET ");
     dead_letter_set_text(db, sql, "who", slice_of(who), 200);
     dead_letter_set_text(db, sql, "note", note, 400);
-    strbuf_addf(sql, "action='%s',letter_id=%" PRId64, action, id);
+    strbuf_addf(sql, "action='%s',letter_id=", action);
+    if (id)
+        strbuf_add_i64(sql, id);
+    else
+        strbuf_add_str(sql, "LAST_INSERT_ID()");
 }
 
 /* The length keeps a message id from going on in the body. */
-static void set_letter_key(const struct db *db, struct strbuf *sql, const struct broker_delivery *d)
+void dead_letter_add_key(const struct db *db, struct strbuf *sql, struct slice message_id, struct slice body)
 {
-    strbuf_addf(sql, "letter_key=UNHEX(SHA2(CONCAT('%zu:',_binary", d->message_id.len);
-    db_add_quoted(db, sql, d->message_id);
+    strbuf_addf(sql, "UNHEX(SHA2(CONCAT('%zu:',_binary", message_id.len);
+    db_add_quoted(db, sql, message_id);
     strbuf_add_str(sql, ",_binary");
-    db_add_quoted(db, sql, d->body);
-    strbuf_add_str(sql, "),256)),");
+    db_add_quoted(db, sql, body);
+    strbuf_add_str(sql, "),256))");
 }
 
 /* A payment or a cancellation names no activity, but its order does. */
@@ -116,11 +120,12 @@ static void set_death(const struct db *db, struct strbuf *sql, const struct brok
 static void add_insert(const struct db *db, struct strbuf *sql, const struct broker_delivery *d,
                        const struct dead_letter_facts *f)
 {
-    strbuf_add_str(sql, "INSERT INTO dead_letter SET ");
-    set_letter_key(db, sql, d);
-    set_bytes(db, sql, "message_id", d->message_id);
-    set_bytes(db, sql, "content_type", d->content_type);
-    set_bytes(db, sql, "body", d->body);
+    strbuf_add_str(sql, "INSERT INTO dead_letter SET letter_key=");
+    dead_letter_add_key(db, sql, d->message_id, d->body);
+    strbuf_add_char(sql, ',');
+    dead_letter_set_bytes(db, sql, "message_id", d->message_id);
+    dead_letter_set_bytes(db, sql, "content_type", d->content_type);
+    dead_letter_set_bytes(db, sql, "body", d->body);
     set_order(db, sql, f);
     strbuf_add_str(sql, "times=0,"); /* until this transaction has counted it */
     set_death(db, sql, d, f);

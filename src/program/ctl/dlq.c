@@ -69,17 +69,22 @@ void dlq_record_action(struct strbuf *line, const struct dead_letter_action *act
 
 /* ---- names ---- */
 
+void dlq_ids_add(struct dlq_ids *ids, int64_t id)
+{
+    if (ids->count == ids->room) {
+        ids->room = ids->room ? ids->room * 2 : 64;
+        ids->list = check_realloc(ids->list, ids->room * sizeof *ids->list);
+    }
+    ids->list[ids->count++] = id;
+}
+
 static bool add_id(struct dlq_ids *ids, const char *text, size_t len)
 {
     int64_t id;
 
     if (strlen(text) != len || !units_parse_i64(text, 1, INT64_MAX, &id))
         return false;
-    if (ids->count == ids->room) {
-        ids->room = ids->room ? ids->room * 2 : 64;
-        ids->list = check_realloc(ids->list, ids->room * sizeof *ids->list);
-    }
-    ids->list[ids->count++] = id;
+    dlq_ids_add(ids, id);
     return true;
 }
 

@@ -24,6 +24,7 @@ struct dlq_ids {
 
 /* What is no id is a mistake, of the operands before anything is read (exit code 64), of the input 65. */
 ORDERD_MUST_CHECK bool dlq_ids_read(struct ctl *ctl, struct dlq_ids *out, struct error *err);
+void dlq_ids_add(struct dlq_ids *ids, int64_t id);
 void dlq_ids_free(struct dlq_ids *ids);
 
 #endif

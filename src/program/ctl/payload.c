@@ -1,6 +1,7 @@
 #include "payload.h"
 
 #include <jansson.h>
+#include <string.h>
 #include <wchar.h>
 
 /* Beyond these the white space alone would be too much. */
@@ -119,9 +120,10 @@ bool payload_is_utf8(struct slice bytes)
     return true;
 }
 
+static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
 void payload_add_base64(struct strbuf *out, struct slice bytes)
 {
-    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     const unsigned char *p = (const unsigned char *)bytes.ptr;
 
     for (size_t i = 0; i < bytes.len; i += 3) {
@@ -133,4 +135,36 @@ void payload_add_base64(struct strbuf *out, struct slice bytes)
         strbuf_add_char(out, left > 1 ? digits[group >> 6 & 63] : '=');
         strbuf_add_char(out, left > 2 ? digits[group & 63] : '=');
     }
+}
+
+/* Four digits to up to three bytes; the bits that padding leaves over must be none. */
+static bool take_group(struct strbuf *out, const char *four, size_t digits_used)
+{
+    unsigned group = 0;
+
+    for (size_t i = 0; i < 4; i++) {
+        const char *at = i < digits_used ? memchr(digits, four[i], 64) : NULL;
+
+        if (i < digits_used && !at)
+            return false;
+        group = group << 6 | (at ? (unsigned)(at - digits) : 0);
+    }
+    for (size_t i = 0; i + 1 < digits_used; i++)
+        strbuf_add_char(out, (char)(group >> (16 - 8 * i) & 255));
+    return digits_used == 4 || (group & (digits_used == 3 ? 0xffu : 0xffffu)) == 0;
+}
+
+bool payload_take_base64(struct strbuf *out, struct slice text)
+{
+    size_t used = 4;
+
+    if (text.len % 4 != 0)
+        return false;
+    for (size_t i = 0; i < text.len; i += 4) {
+        if (i + 4 == text.len && text.ptr[i + 3] == '=')
+            used = text.ptr[i + 2] == '=' ? 2 : 3;
+        if (!take_group(out, text.ptr + i, used))
+            return false;
+    }
+    return true;
 }

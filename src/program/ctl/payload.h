@@ -14,4 +14,7 @@ bool payload_is_utf8(struct slice bytes);
 /* RFC 4648, with padding. */
 void payload_add_base64(struct strbuf *out, struct slice bytes);
 
+/* The other way. false where it is not that, in its one canonical form; *out may have grown. */
+bool payload_take_base64(struct strbuf *out, struct slice text);
+
 #endif

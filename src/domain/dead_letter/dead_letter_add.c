@@ -1,0 +1,72 @@
+/* A letter that another table had. */
+#include "dead_letter_row.h"
+
+#include <inttypes.h>
+
+#include "orderd/clock.h"
+
+static bool look(struct db *db, const struct dead_letter_row *row, bool *added, struct error *err)
+{
+    struct strbuf sql = STRBUF_INIT;
+    int64_t there;
+    bool ok;
+
+    strbuf_add_str(&sql, "SELECT COUNT(*) FROM dead_letter WHERE letter_key=");
+    dead_letter_add_key(db, &sql, row->message_id, row->body);
+    ok = db_query_i64(db, (struct slice){sql.data, sql.len}, 0, &there, err);
+    strbuf_release(&sql);
+    *added = ok && there == 0;
+    return ok;
+}
+
+static void add_insert(const struct db *db, struct strbuf *sql, const struct dead_letter_row *row)
+{
+    char at[32];
+
+    strbuf_add_str(sql, "INSERT INTO dead_letter SET letter_key=");
+    dead_letter_add_key(db, sql, row->message_id, row->body);
+    strbuf_add_char(sql, ',');
+    dead_letter_set_bytes(db, sql, "message_id", row->message_id);
+    dead_letter_set_bytes(db, sql, "content_type", row->content_type);
+    dead_letter_set_bytes(db, sql, "body", row->body);
+    strbuf_add_str(sql, "headers=");
+    db_add_quoted(db, sql, row->headers);
+    strbuf_add_char(sql, ',');
+    dead_letter_set_text(db, sql, "reason", row->reason, 40);
+    dead_letter_set_text(db, sql, "detail", row->detail, row->detail.len);
+    dead_letter_set_text(db, sql, "queue", row->queue, row->queue.len);
+    if (row->order_no.ptr)
+        dead_letter_set_text(db, sql, "order_no", row->order_no, row->order_no.len);
+    if (row->activity_id)
+        strbuf_addf(sql, "activity_id=%" PRId64 ",", row->activity_id);
+    clock_format_sql(at, sizeof at, row->died_at);
+    strbuf_addf(sql, "attempts=%" PRId64 ",times=%" PRId64 ",death_told=%d,died_at='%s',state='%s';", row->attempts,
+                row->times, row->death_told, at, dead_letter_state_name(row->state));
+}
+
+bool dead_letter_store_add(struct db *db, const struct dead_letter_row *row, const char *who, struct slice note,
+                           bool dry_run, bool *added, struct error *err)
+{
+    struct strbuf sql = STRBUF_INIT;
+    bool ok;
+
+    if (!look(db, row, added, err))
+        return false;
+    if (dry_run || !*added)
+        return true;
+    strbuf_add_str(&sql, "START TRANSACTION;");
+    add_insert(db, &sql, row);
+    dead_letter_add_action(db, &sql, 0, "imported", who, note);
+    strbuf_add_str(&sql, ";COMMIT");
+    ok = db_run(db, (struct slice){sql.data, sql.len}, err);
+    strbuf_release(&sql);
+    if (ok)
+        return true;
+    if (db_usable(db))
+        db_rollback(db);
+    if (err->code != ERROR_DB_DUPLICATE)
+        return false;
+    error_clear(err); /* somebody was faster */
+    *added = false;
+    return true;
+}
