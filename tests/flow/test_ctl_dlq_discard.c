@@ -166,6 +166,43 @@ START_TEST(restores)
 }
 END_TEST
 
+/* Two people with the same list: each letter is discarded by one of them, and written down once. */
+START_TEST(two_at_once)
+{
+    static struct program other;
+    static char list[100 * 24];
+    const char *argv[] = {"orderctl", "-c", testing_ctl_file, "dlq", "discard", "-", "--note", "two", NULL};
+    struct program *both[] = {&testing_ctl, &other};
+    FILE *files[2];
+
+    testing_ctl_run_sql("INSERT INTO dead_letter(letter_key,message_id,content_type,body,headers,reason,detail,queue,"
+                        "attempts,died_at,death_told) WITH RECURSIVE r AS (SELECT 1 AS n UNION ALL SELECT n+1 FROM r "
+                        "WHERE n<100) SELECT UNHEX(SHA2(n,256)),'many','','','{}','constraint','','',0,"
+                        "UTC_TIMESTAMP(),0 FROM r");
+    for (int64_t id = 0, n = 0; n < 100; n++) {
+        id = testing_ctl_number("SELECT MIN(id) FROM dead_letter WHERE message_id='many' AND id>%" PRId64, id);
+        snprintf(list + strlen(list), sizeof list - strlen(list), "%" PRId64 "\n", id);
+    }
+    for (int i = 0; i < 2; i++) {
+        files[i] = tmpfile();
+        ck_assert(files[i] && fputs(list, files[i]) >= 0 && fflush(files[i]) == 0);
+        rewind(files[i]);
+        program_start_reading(both[i], argv, fileno(files[i]));
+    }
+    for (int i = 0; i < 2; i++) {
+        program_wait(both[i]);
+        ck_assert_msg(both[i]->code == EXIT_OK, "%s", both[i]->err);
+        fclose(files[i]);
+    }
+    ck_assert_int_eq(testing_ctl_number("SELECT COUNT(*) FROM dead_letter WHERE message_id='many' AND "
+                                        "state='discarded'"),
+                     100);
+    ck_assert_int_eq(actions("discarded"), 100);
+    ck_assert_int_eq(testing_ctl_number("SELECT COUNT(DISTINCT letter_id) FROM dead_letter_action WHERE note='two'"),
+                     100);
+}
+END_TEST
+
 /* Nobody knows then whether an order would come to life again; a letter that is none needs no Redis. */
 START_TEST(redis_is_away)
 {
@@ -195,6 +232,7 @@ int main(void)
     tcase_add_test(t, dry);
     tcase_add_loop_test(t, killed, 0, (int)(sizeof points / sizeof *points));
     tcase_add_test(t, restores);
+    tcase_add_test(t, two_at_once);
     tcase_add_test(t, redis_is_away);
     suite_add_tcase(suite, t);
     return testing_main(suite);
