@@ -113,9 +113,12 @@ static void go_round(struct walk *walk)
     size_t count;
 
     walk->looked = false;
-    if (!walk->base.conf->walk_enabled)
+    if (!walk->base.conf->walk_enabled) {
         drop_connections(walk);
-    if (!walk->base.conf->walk_enabled || !connect(walk))
+        keeper_set_state(&walk->base, LANE_CONSUMING, NULL); /* nothing is wrong with one that is switched off */
+        return;
+    }
+    if (!connect(walk))
         return;
     if (activity_walk_due(walk->db, walk->base.conf->walk_interval, ids, ROUND_MAX, &count, &err)) {
         walk_all(walk, ids, count);
