@@ -10,8 +10,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#define UNITS 1002 /* SALE_TOTAL */
-
 static struct program orderd;
 static struct testing_reply reply;
 static int port;
@@ -85,7 +83,7 @@ START_TEST(metrics_are_the_sale)
                 "--duplicates", "20", "--malformed", "5", "--brief");
     ck_assert_msg(load.code == 0, "%s%s", load.out, load.err);
     created = testing_ctl_number("SELECT COUNT(*) FROM orders");
-    ck_assert_int_eq(created, UNITS);
+    ck_assert_int_eq(created, SALE_TOTAL);
     testing_wait(metric("orderd_orders_duplicate_total") >= 150, 10000, "the copies have come");
     ck_assert_double_eq(metric("orderd_orders_created_total"), (double)created);
     ck_assert_double_eq(metric("orderd_critical_time_seconds_count"), (double)created);
@@ -236,6 +234,22 @@ START_TEST(ctl_status_not_ready)
 }
 END_TEST
 
+/* Something else listens there: RabbitMQ, which hangs up on what it does not understand. */
+START_TEST(ctl_status_of_something_else)
+{
+    char more[128];
+
+    snprintf(more, sizeof more, "admin: { port = %s; };", testing_env("ORDERD_MQ_PORT"));
+    testing_ctl_configure(&(struct testing_ctl_conf){.more = more});
+    CTL("status");
+    ck_assert_int_eq(testing_ctl.code, 69);
+    /* It hangs up with or without a word. */
+    ck_assert_msg(strstr(testing_ctl.err, "does not speak HTTP; see") || strstr(testing_ctl.err, "reset by peer; see"),
+                  "%s", testing_ctl.err);
+    ck_assert_str_eq(testing_ctl.out, "");
+}
+END_TEST
+
 START_TEST(ctl_status_without_orderd)
 {
     char sentence[256];
@@ -266,6 +280,7 @@ int main(void)
     tcase_add_test(c, ctl_status_shows_it);
     tcase_add_test(c, ctl_status_not_ready);
     tcase_add_test(c, ctl_status_without_orderd);
+    tcase_add_test(c, ctl_status_of_something_else);
     suite_add_tcase(s, c);
     return testing_main(s);
 }
