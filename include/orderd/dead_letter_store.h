@@ -122,6 +122,7 @@ struct dead_letter_move {
     const char *action, *who; /* for the audit */
     struct slice note;
     bool dry_run;
+    struct slice with; /* further statements of the same transaction; ptr NULL: none */
 };
 
 /* One letter, in one transaction with its line of the audit. *was: the state before, where there is one. After DB_LOST
@@ -149,5 +150,34 @@ ORDERD_MUST_CHECK bool dead_letter_reject(struct db *db, const struct order *ord
  * it is. dry_run: only looks; *added then means that it would be. headers must be a JSON object. */
 ORDERD_MUST_CHECK bool dead_letter_store_add(struct db *db, const struct dead_letter_row *row, const char *who,
                                              struct slice note, bool dry_run, bool *added, struct error *err);
+
+/* ---- replaying (`orderctl dlq replay`) ---- */
+
+enum dead_letter_fate {
+    DEAD_LETTER_SEND,    /* back to its queue, under its own number */
+    DEAD_LETTER_RESOLVE, /* its order is decided: nothing to send */
+    DEAD_LETTER_REFUSE,
+};
+
+struct dead_letter_verdict {
+    enum dead_letter_fate fate;
+    const char *topic; /* of SEND: of the local message; static */
+    int64_t replays;   /* so far */
+    char why[200];
+};
+
+/* What replaying this letter (with its body) would do, and why. max: it is refused once it has been replayed so often.
+ * Reads, changes nothing. */
+ORDERD_MUST_CHECK bool dead_letter_judge_replay(struct db *db, const struct dead_letter_row *row,
+                                                const char *create_queue, int64_t max, struct dead_letter_verdict *out,
+                                                struct error *err);
+
+/* Replays it or marks it as resolved, in one transaction: the letter's state, its audit, and the message as a row
+ * `replay:<id>:<n>` of the local message table, due in due_in_us, which the relay sends. So it is sent exactly if the
+ * letter is replayed, and two runs cannot both do it: *done is false where the letter is not open any more. It keeps
+ * body, message id, content type and foreign headers; its retries begin anew; orderd-replay-of names the letter. */
+ORDERD_MUST_CHECK bool dead_letter_replay(struct db *db, const struct dead_letter_row *row,
+                                          const struct dead_letter_verdict *verdict, const char *who, int64_t due_in_us,
+                                          bool *done, struct error *err);
 
 #endif

@@ -94,6 +94,10 @@ X(dlq_list, limit, "limit", NUMBER, "N", 0, INT64_MAX, "100", "list at most N; 0
 
 X(dlq_history, limit, "limit", NUMBER, "N", 0, INT64_MAX, "100", "show the last N lines; 0: all")
 
+X(dlq_replay, confirm, "confirm", NUMBER, "N", 0, INT64_MAX, "", "do it, where N letters would be replayed or resolved")
+X(dlq_replay, rate, "rate", NUMBER, "N", 1, 100000, "20", "send N a second, in the order in which they are named")
+X(dlq_replay, max, "max", NUMBER, "N", 1, 1000, "3", "refuse a letter that was replayed N times and came back")
+
 X(dlq_discard, note, "note", TEXT, "TEXT", 1, 400, NULL, "why; kept in the history")
 X(dlq_discard, dry_run, "dry-run", FLAG, "", 0, 0, NULL, "only show what would be done")
 

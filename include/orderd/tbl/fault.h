@@ -59,3 +59,5 @@ X(DRAIN_AFTER_COMMIT, "drain.after_commit")   /* their rows are there, nobody kn
 X(DRAIN_BEFORE_ACK, "drain.before_ack")       /* one letter is about to be acknowledged */
 X(DISCARD_AFTER_DECISION, "discard.after_decision") /* the letter's order is rejected, the letter is open */
 X(DISCARD_AFTER_LETTER, "discard.after_letter")     /* one letter is discarded, the next ones are not */
+X(REPLAY_BEFORE_COMMIT, "replay.before_commit") /* one letter's change is composed, nothing of it is sent */
+X(REPLAY_AFTER_COMMIT, "replay.after_commit")   /* one letter and its message are committed, the next ones are not */

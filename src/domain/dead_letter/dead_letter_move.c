@@ -49,6 +49,10 @@ static bool run_move(struct db *db, int64_t id, const struct dead_letter_move *m
                 " AND state='%s';" DB_GUARD_ONE_ROW ";",
                 dead_letter_state_name(move->to), id, dead_letter_state_name(move->from));
     dead_letter_add_action(db, &sql, id, move->action, move->who, move->note);
+    if (move->with.ptr) {
+        strbuf_add_char(&sql, ';');
+        strbuf_add_slice(&sql, move->with);
+    }
     strbuf_add_str(&sql, ";COMMIT");
     ok = db_run(db, (struct slice){sql.data, sql.len}, err);
     strbuf_release(&sql);
