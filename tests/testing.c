@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "orderd/clock.h"
@@ -43,4 +44,16 @@ const char *testing_name(const char *prefix)
     /* A process id alone may come again within one run. */
     snprintf(name, sizeof names[0], "%s_%d_%x_%u", prefix, (int)getpid(), (unsigned)clock_mono_ms(), n++);
     return name;
+}
+
+void testing_run_sql(struct db *db, const char *sql, struct error *err)
+{
+    bool alone = strchr(sql, ';') == NULL; /* of several, the ones before the victim may have been committed */
+
+    for (int tries = 1; !db_run(db, slice_of(sql), err); tries++) {
+        db_rollback(db);
+        if (err->code != ERROR_DB_CONFLICT || !alone || tries == 10)
+            return;
+        error_clear(err);
+    }
 }

@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include "orderd/check.h"
 #include "orderd/conf.h"
+#include "orderd/db.h"
 #include "orderd/error.h"
 
 /* Runs one suite, each test in its own process, and ends the program with Check's verdict. CK_FORK=no for a debugger.
@@ -40,6 +41,10 @@ void testing_stack(const char *verb, const char *server, const char *option);
 /* A configuration that points at the private servers of the environment, loaded through conf_load from a temporary
  * file: `extra` is libconfig text for further groups, or NULL (e.g. "create: { lanes = 1; };"). */
 struct conf *testing_conf(const char *extra);
+
+/* Runs a test's own SQL. A statement alone that loses a deadlock against the daemon's parts is run again; err tells of
+ * anything else, and is left alone on success. */
+void testing_run_sql(struct db *db, const char *sql, struct error *err);
 
 /* A name that no other test of this run uses: "<prefix>_<pid>_<n>"; static storage, up to 8 alive at a time. */
 const char *testing_name(const char *prefix);

@@ -103,14 +103,15 @@ static void format(char *sql, size_t size, const char *fmt, va_list ap)
 
 void testing_ctl_run_sql(const char *fmt, ...)
 {
-    struct error err;
+    struct error err = {0};
     char sql[2048];
     va_list ap;
 
     va_start(ap, fmt);
     format(sql, sizeof sql, fmt, ap);
     va_end(ap);
-    ck_assert_ok(db_run(testing_ctl_db, slice_of(sql), &err), &err);
+    testing_run_sql(testing_ctl_db, sql, &err);
+    ck_assert_ok(err.code == ERROR_NONE, &err);
 }
 
 int64_t testing_ctl_number(const char *fmt, ...)

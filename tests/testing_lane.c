@@ -62,7 +62,8 @@ void testing_sql(const char *fmt, ...)
     va_start(ap, fmt);
     format(sql, sizeof sql, fmt, ap);
     va_end(ap);
-    ck_assert_ok(db_run(testing_lane_db, slice_of(sql), &err), &err);
+    testing_run_sql(testing_lane_db, sql, &err);
+    ck_assert_ok(err.code == ERROR_NONE, &err);
 }
 
 int64_t testing_number(const char *fmt, ...)
