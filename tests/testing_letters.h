@@ -5,7 +5,7 @@
 #include "orderd/broker.h"
 #include "testing.h"
 
-#define TESTING_LETTERS_MAX 400
+#define TESTING_LETTERS_MAX 1000
 
 /* Deliveries in the order of their arrival, and when that was (wall clock, ms). Acknowledged already. */
 struct testing_letters {
