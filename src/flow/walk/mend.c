@@ -27,7 +27,7 @@ static size_t choose(struct visit *v, const struct balance_finding *findings, si
             if (f.units == 0)
                 continue;
         }
-        v->todo[chosen++] = f;
+        v->mending[chosen++] = f;
     }
     return chosen;
 }
@@ -79,15 +79,15 @@ static void count(struct visit *v, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         if (v->outcomes[i].mended == BALANCE_MENDED)
-            count_mended(v, &v->todo[i], &v->outcomes[i]);
+            count_mended(v, &v->mending[i], &v->outcomes[i]);
         else if (v->outcomes[i].mended == BALANCE_MENDED_NOT)
-            count_failed(v, &v->todo[i], &v->outcomes[i]);
+            count_failed(v, &v->mending[i], &v->outcomes[i]);
     }
 }
 
 static bool repair(struct visit *v, size_t chosen)
 {
-    if (!balance_repair(v->walk->db, v->walk->kv, &v->report.activity, v->todo, chosen, v->outcomes, v->err))
+    if (!balance_repair(v->walk->db, v->walk->kv, &v->report.activity, v->mending, chosen, v->outcomes, v->err))
         return false;
     keeper_beats(&v->walk->base);
     return true;

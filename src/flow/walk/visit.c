@@ -135,13 +135,13 @@ bool walk_visit(struct walk *walk, int64_t activity_id, struct error *err)
 
     v.deep = clock_mono_ms() >= v.memory->deep_after;
     memory_begin(v.memory);
-    v.todo = check_calloc(page, sizeof *v.todo);
+    v.mending = check_calloc(page, sizeof *v.mending);
     v.outcomes = check_calloc(page, sizeof *v.outcomes);
     ok = activity_store_get(walk->db, activity_id, &v.activity, err) && walk_keep(&v, err) && walk_look(walk, err) &&
          scan(&v, err);
     if (ok && v.report.complete)
         ok = finish(&v, err);
-    free(v.todo);
+    free(v.mending);
     free(v.outcomes);
     return ok;
 }

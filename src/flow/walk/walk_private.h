@@ -49,8 +49,8 @@ struct visit {
     bool deep;                /* the live orders too, not only the ledger */
     struct activity activity; /* as it was when the walk began */
     struct balance_report report;
-    struct activity_walk done;    /* what it came to, so far */
-    struct balance_finding *todo; /* room for a page */
+    struct activity_walk done;       /* what it came to, so far */
+    struct balance_finding *mending; /* room for a page */
     struct balance_outcome *outcomes;
     struct error *err; /* why it ended early, where it did */
 };

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "dlq.h"
+#include "limit.h"
 #include "orderd/activity_store.h"
 #include "orderd/reason.h"
 #include "outbox.h"
@@ -15,8 +16,7 @@ struct listing {
     const struct ctl *ctl;
     struct table table;
     struct strbuf line;
-    int64_t limit, listed; /* limit 0: none */
-    bool more;
+    struct limit limit;
 };
 
 static void add_row(struct table *t, const struct dead_letter_row *row)
@@ -38,11 +38,8 @@ static void list(void *arg, const struct dead_letter_row *row)
 {
     struct listing *l = arg;
 
-    if (l->limit > 0 && l->listed == l->limit) {
-        l->more = true;
+    if (!limit_take(&l->limit))
         return;
-    }
-    l->listed++;
     if (!l->ctl->json) {
         add_row(&l->table, row);
         return;
@@ -53,21 +50,13 @@ static void list(void *arg, const struct dead_letter_row *row)
     record_print(&l->line);
 }
 
-/* One row more than is listed tells whether there are more. */
-static size_t page_size(const struct listing *l)
-{
-    int64_t left = l->limit - l->listed;
-
-    return l->limit > 0 && left < PAGE ? (size_t)left + 1 : PAGE;
-}
-
 static bool list_all(struct db *db, const struct dead_letter_filter *filter, struct listing *l, struct error *err)
 {
     int64_t after = 0;
     bool end = false;
 
-    while (!end && !l->more && !ferror(stdout)) {
-        if (!dead_letter_store_page(db, filter, &after, page_size(l), list, l, &end, err))
+    while (!end && !l->limit.more && !ferror(stdout)) {
+        if (!dead_letter_store_page(db, filter, &after, limit_page(&l->limit, PAGE), list, l, &end, err))
             return false;
         table_flush(l->ctl, &l->table);
         fflush(stdout);
@@ -77,9 +66,9 @@ static bool list_all(struct db *db, const struct dead_letter_filter *filter, str
 
 static void conclude(const struct listing *l)
 {
-    if (l->more)
-        print_note(l->ctl, "these are the first %" PRId64 ", there are more; `--limit 0` lists all", l->limit);
-    else if (l->listed == 0 && !l->ctl->json)
+    if (l->limit.more)
+        print_note(l->ctl, "these are the first %" PRId64 ", there are more; `--limit 0` lists all", l->limit.most);
+    else if (l->limit.listed == 0 && !l->ctl->json)
         print_note(l->ctl, "there is no such letter");
 }
 
@@ -122,7 +111,7 @@ bool ctl_dlq_list(struct ctl *ctl, struct error *err)
     static const char *const heads[] = {"-ID",   "STATE", "REASON",  "QUEUE", "-ACTIVITY",
                                         "ORDER", "-DIED", "-DEATHS", "DETAIL"};
     struct dead_letter_filter filter = {0};
-    struct listing l = {.ctl = ctl, .limit = ctl->values[CTL_OPTION_dlq_list_limit].number};
+    struct listing l = {.ctl = ctl, .limit.most = ctl->values[CTL_OPTION_dlq_list_limit].number};
     struct db *db;
     bool ok;
 

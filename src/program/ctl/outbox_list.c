@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "orderd/activity_store.h"
+#include "limit.h"
 #include "outbox.h"
 #include "record.h"
 
@@ -12,8 +13,7 @@ struct listing {
     const struct ctl *ctl;
     struct table table;
     struct strbuf line;
-    int64_t limit, listed; /* limit 0: none */
-    bool more;
+    struct limit limit;
 };
 
 static void add_due(struct table *t, const struct local_message_row *row)
@@ -51,11 +51,8 @@ static void list(void *arg, const struct local_message_row *row)
 {
     struct listing *l = arg;
 
-    if (l->limit > 0 && l->listed == l->limit) {
-        l->more = true;
+    if (!limit_take(&l->limit))
         return;
-    }
-    l->listed++;
     if (!l->ctl->json) {
         add_row(&l->table, row);
         return;
@@ -66,21 +63,13 @@ static void list(void *arg, const struct local_message_row *row)
     record_print(&l->line);
 }
 
-/* One row more than is listed tells whether there are more. */
-static size_t page_size(const struct listing *l)
-{
-    int64_t left = l->limit - l->listed;
-
-    return l->limit > 0 && left < PAGE ? (size_t)left + 1 : PAGE;
-}
-
 static bool list_all(struct ctl *ctl, struct db *db, const struct local_message_filter *filter, struct listing *l,
                      struct error *err)
 {
     struct local_message_walk walk = {.filter = filter};
 
-    while (!walk.end && !l->more && !ferror(stdout)) {
-        if (!local_message_page(db, &walk, page_size(l), list, l, err))
+    while (!walk.end && !l->limit.more && !ferror(stdout)) {
+        if (!local_message_page(db, &walk, limit_page(&l->limit, PAGE), list, l, err))
             return false;
         table_flush(ctl, &l->table);
         fflush(stdout);
@@ -90,9 +79,9 @@ static bool list_all(struct ctl *ctl, struct db *db, const struct local_message_
 
 static void conclude(const struct ctl *ctl, const struct listing *l)
 {
-    if (l->more)
-        print_note(ctl, "these are the first %" PRId64 ", there are more; `--limit 0` lists all", l->limit);
-    else if (l->listed == 0 && !ctl->json)
+    if (l->limit.more)
+        print_note(ctl, "these are the first %" PRId64 ", there are more; `--limit 0` lists all", l->limit.most);
+    else if (l->limit.listed == 0 && !ctl->json)
         print_note(ctl, "there is no such message");
 }
 
@@ -119,7 +108,7 @@ bool ctl_outbox_list(struct ctl *ctl, struct error *err)
     static const char *const heads[] = {"-ID",  "STATE", "TOPIC",     "KEY",       "-TRIES",
                                         "-DUE", "-AGE",  "LEASED BY", "LAST ERROR"};
     struct local_message_filter filter = {0};
-    struct listing l = {.ctl = ctl, .limit = ctl->values[CTL_OPTION_outbox_list_limit].number};
+    struct listing l = {.ctl = ctl, .limit.most = ctl->values[CTL_OPTION_outbox_list_limit].number};
     const struct ctl_value *state = &ctl->values[CTL_OPTION_outbox_list_state];
     struct db *db;
     bool ok;

@@ -42,8 +42,8 @@ static bool take_findings(void *arg, const struct balance_finding *findings, siz
             r->shown_of[f->kind]++;
         }
         r->mendable += mendable(f);
-        if (mendable(f) && r->todo.count < r->max)
-            keep(&r->todo, f);
+        if (mendable(f) && r->mending.count < r->max)
+            keep(&r->mending, f);
     }
     return true;
 }
@@ -115,29 +115,30 @@ static bool confirm_reclaims(struct reconcile *r, struct error *err)
 
     if (r->before.by_kind[FINDING_FORFEITED_RECLAIMABLE].findings > 0)
         ok = scan(r, BALANCE_LIVE | BALANCE_SUMS, take_reclaimable, &list, &ignored, err);
-    for (size_t i = 0; i < r->todo.count && ok; i++) {
-        const struct balance_finding *f = &r->todo.list[i];
+    for (size_t i = 0; i < r->mending.count && ok; i++) {
+        const struct balance_finding *f = &r->mending.list[i];
 
         if (f->kind != FINDING_FORFEITED_RECLAIMABLE || seen_again(&list, f))
-            r->todo.list[kept++] = *f;
+            r->mending.list[kept++] = *f;
     }
     if (ok)
-        r->todo.count = kept;
+        r->mending.count = kept;
     free(list.list);
     return ok;
 }
 
 static bool mend(struct reconcile *r, struct error *err)
 {
-    for (size_t i = 0; i < r->todo.count; i += PAGE) {
-        size_t left = r->todo.count - i, count = left < PAGE ? left : PAGE;
+    for (size_t i = 0; i < r->mending.count; i += PAGE) {
+        size_t left = r->mending.count - i, count = left < PAGE ? left : PAGE;
 
-        if (!balance_repair(r->db, r->kv, &r->before.activity, &r->todo.list[i], count, &r->outcomes[i], err))
+        if (!balance_repair(r->db, r->kv, &r->before.activity, &r->mending.list[i], count, &r->outcomes[i], err))
             return false;
-        print_progress(r->ctl, "activity %" PRId64 ": %zu of %zu mended", r->run.activity_id, i + count, r->todo.count);
+        print_progress(r->ctl, "activity %" PRId64 ": %zu of %zu mended", r->run.activity_id, i + count,
+                       r->mending.count);
     }
     print_progress_end();
-    for (size_t i = 0; i < r->todo.count; i++) {
+    for (size_t i = 0; i < r->mending.count; i++) {
         bool done = r->outcomes[i].mended == BALANCE_MENDED || r->outcomes[i].mended == BALANCE_MENDED_BEFORE;
 
         r->repaired += done;
@@ -149,9 +150,9 @@ static bool mend(struct reconcile *r, struct error *err)
 
 static void pretend(struct reconcile *r)
 {
-    for (size_t i = 0; i < r->todo.count; i++) {
+    for (size_t i = 0; i < r->mending.count; i++) {
         r->outcomes[i].mended = BALANCE_MENDED;
-        snprintf(r->outcomes[i].text, sizeof r->outcomes[i].text, "%s", finding_mends(r->todo.list[i].kind));
+        snprintf(r->outcomes[i].text, sizeof r->outcomes[i].text, "%s", finding_mends(r->mending.list[i].kind));
     }
 }
 
@@ -161,7 +162,7 @@ static bool repair(struct reconcile *r, struct error *err)
         return true;
     if (!confirm_reclaims(r, err))
         return false;
-    r->outcomes = check_calloc(r->todo.count + 1, sizeof *r->outcomes);
+    r->outcomes = check_calloc(r->mending.count + 1, sizeof *r->outcomes);
     if (r->mode == RECONCILE_DRY_RUN) {
         pretend(r);
         return true;
@@ -226,7 +227,7 @@ static bool reconcile_one(struct reconcile *r, int64_t activity_id, struct error
 
     r->run.activity_id = activity_id;
     r->run.mode = r->mode;
-    r->shown.count = r->todo.count = 0;
+    r->shown.count = r->mending.count = 0;
     memset(r->shown_of, 0, sizeof r->shown_of);
     r->mendable = r->repaired = r->not_repaired = 0;
     ok = compare(r, err);
@@ -328,7 +329,7 @@ bool ctl_reconcile(struct ctl *ctl, struct error *err)
     if (!ok && error_class_of(err) == ERROR_CLASS_OUTAGE && r.mode == RECONCILE_REPAIR)
         ctl_advise(ctl, "run the same command again: what was mended stays so, and is not mended twice");
     free(r.shown.list);
-    free(r.todo.list);
+    free(r.mending.list);
     kv_close(&r.kv);
     db_close(&r.db);
     return ok;

@@ -39,9 +39,9 @@ struct reconcile {
     struct balance_report before, after; /* after: only with RECONCILE_REPAIR */
     size_t shown_of[FINDING_KIND_COUNT];
     struct reconcile_list shown;      /* the first `limit` of each kind */
-    struct reconcile_list todo;       /* the first `max` that repair can mend */
+    struct reconcile_list mending;    /* the first `max` that repair can mend */
     int64_t mendable;                 /* how many there are */
-    struct balance_outcome *outcomes; /* of todo */
+    struct balance_outcome *outcomes; /* of mending */
     int64_t repaired, not_repaired;
     enum balance_verdict verdict;
 };

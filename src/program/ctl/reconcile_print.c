@@ -256,7 +256,7 @@ const char *reconcile_result(const struct reconcile *r, enum balance_mended mend
 
 static void add_outcome(const struct reconcile *r, struct table *t, size_t i)
 {
-    const struct balance_finding *f = &r->todo.list[i];
+    const struct balance_finding *f = &r->mending.list[i];
     const struct balance_outcome *o = &r->outcomes[i];
     char name[64];
 
@@ -279,12 +279,12 @@ void reconcile_print_done(const struct reconcile *r)
     if (r->mode == RECONCILE_LOOK)
         return;
     table_begin(&t, heads, 3);
-    for (size_t i = 0; i < r->todo.count; i++)
+    for (size_t i = 0; i < r->mending.count; i++)
         add_outcome(r, &t, i);
-    if (r->todo.count > 0)
+    if (r->mending.count > 0)
         putchar('\n');
     table_end(r->ctl, &t);
-    if (r->mode == RECONCILE_REPAIR && r->todo.count > 0) {
+    if (r->mode == RECONCILE_REPAIR && r->mending.count > 0) {
         fputs("\n  Afterwards:\n", stdout);
         print_counts(r->ctl, &r->after);
     }
@@ -294,11 +294,11 @@ static void print_advice(const struct reconcile *r)
 {
     int64_t id = r->run.activity_id;
 
-    if (r->mendable > (int64_t)r->todo.count && r->mode != RECONCILE_LOOK)
+    if (r->mendable > (int64_t)r->mending.count && r->mode != RECONCILE_LOOK)
         print_note(r->ctl,
                    "activity %" PRId64 ": %" PRId64 " of %" PRId64 " were taken; run it again for the rest, or "
                    "raise --max",
-                   id, (int64_t)r->todo.count, r->mendable);
+                   id, (int64_t)r->mending.count, r->mendable);
     if (r->mode == RECONCILE_DRY_RUN)
         print_note(r->ctl, "nothing was changed");
     if (r->mode == RECONCILE_LOOK && r->mendable > 0)

@@ -15,8 +15,8 @@ static void begin_finding(struct strbuf *line, const char *what, const struct ba
 
 static void record_repairs(const struct reconcile *r, struct strbuf *line)
 {
-    for (size_t i = 0; i < r->todo.count && r->outcomes; i++) {
-        begin_finding(line, "repair", &r->todo.list[i]);
+    for (size_t i = 0; i < r->mending.count && r->outcomes; i++) {
+        begin_finding(line, "repair", &r->mending.list[i]);
         strbuf_cut(line, line->len - 1);
         record_text(line, "result", reconcile_result(r, r->outcomes[i].mended));
         record_text(line, "what", r->outcomes[i].text);
