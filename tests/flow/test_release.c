@@ -274,7 +274,7 @@ START_TEST(early_comes_again_when_due)
     wait_taken(10);
     ck_assert_int_eq(closed("E"), 0);
     testing_wait(closed("E") == 3, 10000, "they are closed when they are due");
-    ck_assert_int_eq(testing_number("SELECT COUNT(*) FROM orders WHERE closed_at>expires_at+INTERVAL 30 SECOND"), 0);
+    ck_assert_int_eq(testing_number("SELECT COUNT(*) FROM orders WHERE closed_at>expires_at+INTERVAL 2 SECOND"), 0);
     testing_money_balances();
     stop();
     ck_assert_int_eq(testing_number("SELECT COUNT(*) FROM local_message WHERE message_key LIKE 'timer:%%' AND "
@@ -298,7 +298,7 @@ START_TEST(pushed_out)
     testing_money_balances();
     stop();
     ck_assert_int_ge(testing_metric(METRIC_TIMERS_EARLY), 2);
-    ck_assert_int_eq(testing_number("SELECT COUNT(*) FROM orders WHERE closed_at>expires_at+INTERVAL 30 SECOND"), 0);
+    ck_assert_int_eq(testing_number("SELECT COUNT(*) FROM orders WHERE closed_at>expires_at+INTERVAL 2 SECOND"), 0);
     take_events();
     assert_told();
 }

@@ -106,7 +106,7 @@ START_TEST(from_commit_to_closed)
     assert_timers(300);
     ck_assert_int_eq(testing_metric(METRIC_ORDERS_SWEPT), 0);
     /* In normal running, long before the sweep. */
-    ck_assert_int_eq(testing_number("SELECT COUNT(*) FROM orders WHERE closed_at>expires_at+INTERVAL 30 SECOND"), 0);
+    ck_assert_int_eq(testing_number("SELECT COUNT(*) FROM orders WHERE closed_at>expires_at+INTERVAL 2 SECOND"), 0);
     take_events();
     assert_told(300, 300);
 }
