@@ -143,10 +143,10 @@ int64_t dlq_member(const char *name)
 
 void dlq_killed(const char *fault, const char *const *argv)
 {
-    setenv("ORDERD_FAULT", fault, 1);
+    program_faults(fault);
     program_start(&testing_ctl, argv);
     program_wait(&testing_ctl);
-    unsetenv("ORDERD_FAULT");
+    program_faults(NULL);
     ck_assert_msg(testing_ctl.code == 128 + SIGKILL, "%s: %d %s", fault, testing_ctl.code, testing_ctl.err);
 }
 

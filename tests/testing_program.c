@@ -14,6 +14,13 @@
 
 #define PATIENCE_MS 60000
 
+static const char *faults;
+
+void program_faults(const char *text)
+{
+    faults = text;
+}
+
 static void become(const char *const *argv, int in, int out, int err)
 {
     char path[512];
@@ -22,6 +29,8 @@ static void become(const char *const *argv, int in, int out, int err)
     dup2(in, STDIN_FILENO);
     dup2(out, STDOUT_FILENO);
     dup2(err, STDERR_FILENO);
+    if (faults)
+        setenv("ORDERD_FAULT", faults, 1);
     execv(path, (char *const *)(uintptr_t)argv);
     _exit(127);
 }

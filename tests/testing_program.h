@@ -18,6 +18,10 @@ void program_start(struct program *p, const char *const *argv);
 /* The same with this file as its standard input. */
 void program_start_reading(struct program *p, const char *const *argv, int in);
 
+/* The ORDERD_FAULT of programs that are started from now on; NULL: none of their own. Set in the child alone: the
+ * environment of a test must not change while its own threads read it. The text is kept by the caller. */
+void program_faults(const char *text);
+
 /* Collects its output until it ends; fails the test after 60 s. */
 void program_wait(struct program *p);
 

@@ -180,15 +180,13 @@ void sale_agrees(enum activity_state state)
 void sale_killed(const char *fault, const char *const *words)
 {
     const char *argv[16] = {"orderctl", "-c", testing_ctl_file, "activity"};
-    char text[64];
 
     for (int i = 0; words[i]; i++)
         argv[4 + i] = words[i];
-    snprintf(text, sizeof text, "%s", fault);
-    setenv("ORDERD_FAULT", text, 1);
+    program_faults(fault);
     program_start(&testing_ctl, argv);
     program_wait(&testing_ctl);
-    unsetenv("ORDERD_FAULT");
+    program_faults(NULL);
     ck_assert_msg(testing_ctl.code == 128 + SIGKILL, "%s: %d %s", fault, testing_ctl.code, testing_ctl.err);
 }
 

@@ -116,9 +116,9 @@ START_TEST(killed_in_between)
     if (step > migrations())
         return;
     snprintf(fault, sizeof fault, "migrate.after_statement=kill@%u", step);
-    setenv("ORDERD_FAULT", fault, 1);
+    program_faults(fault);
     CTL("migrate", "up");
-    unsetenv("ORDERD_FAULT");
+    program_faults(NULL);
     ck_assert_int_eq(testing_ctl.code, 128 + 9);
     ck_assert_int_eq(testing_ctl_number("SELECT COUNT(*) FROM schema_migration"), step - 1);
     CTL("migrate", "up");

@@ -175,9 +175,9 @@ START_TEST(resumed)
 
     sale_approve();
     snprintf(fault, sizeof fault, "preheat.after_shard=kill@%d", done);
-    setenv("ORDERD_FAULT", fault, 1);
+    program_faults(fault);
     CTL("activity", "preheat", sale_text);
-    unsetenv("ORDERD_FAULT");
+    program_faults(NULL);
     ck_assert_int_eq(testing_ctl.code, 128 + 9);
     for (int i = 0; i < SALE_SHARDS; i++)
         ck_assert_int_eq(sale_audit(i).code, i < done ? STOCK_AUDIT_PRESENT : STOCK_AUDIT_NO_SHARD);

@@ -100,10 +100,10 @@ static void run_until(const char *fault)
 {
     int status;
 
-    setenv("ORDERD_FAULT", fault, 1);
+    program_faults(fault);
     program_start(&running, (const char *const[]){"orderctl", "-c", testing_ctl_file, "activity", "rebuild", sale_text,
                                                   "--json", NULL});
-    unsetenv("ORDERD_FAULT");
+    program_faults(NULL);
     ck_assert_int_eq(waitpid(running.pid, &status, WUNTRACED), running.pid);
     ck_assert(WIFSTOPPED(status));
 }

@@ -273,10 +273,10 @@ START_TEST(an_order_that_slips_in)
 
     sell();
     over();
-    setenv("ORDERD_FAULT", "settle.before_database=stop@1", 1);
+    program_faults("settle.before_database=stop@1");
     program_start(&run,
                   (const char *const[]){"orderctl", "-c", testing_ctl_file, "activity", "settle", sale_text, NULL});
-    unsetenv("ORDERD_FAULT");
+    program_faults(NULL);
     ck_assert_int_eq(waitpid(run.pid, &status, WUNTRACED), run.pid);
     ck_assert(WIFSTOPPED(status));
     ck_assert_ok(insert("slips"), &err);

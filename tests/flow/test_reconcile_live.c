@@ -529,9 +529,9 @@ END_TEST
 START_TEST(killed_after_the_repair)
 {
     ledger_take("N1", 1, 1);
-    setenv("ORDERD_FAULT", "reconcile.after_repair=kill@1", 1);
+    program_faults("reconcile.after_repair=kill@1");
     RECONCILE("--repair");
-    unsetenv("ORDERD_FAULT");
+    program_faults(NULL);
     ck_assert_int_eq(testing_ctl.code, 128 + 9);
     ck_assert_int_eq(testing_ctl_number("SELECT COUNT(*) FROM reconcile_run WHERE verdict IS NULL AND ended_at IS "
                                         "NULL AND mode='repair'"),
