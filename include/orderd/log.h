@@ -5,8 +5,8 @@
  * ts level event program instance thread, the fields, suppressed (where it is not 0), msg: in this order, in both
  * formats. Lines are written with one write(2) and never interleave. May be called by any thread, not by a signal
  * handler; blocks only as long as standard error blocks. Repeats above an event's rate are counted, and the count is
- * carried by its next line. A text field is cut to LOG_TEXT_MAX bytes. A line that cannot be written is dropped: the
- * programs ignore SIGPIPE. */
+ * carried by its next line. A text field is cut to LOG_TEXT_MAX bytes, and an empty one is left out. A line that
+ * cannot be written is dropped: the programs ignore SIGPIPE. */
 #ifndef ORDERD_LOG_H
 #define ORDERD_LOG_H
 

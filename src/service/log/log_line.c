@@ -53,11 +53,13 @@ static void json_number(struct strbuf *out, const char *name, int64_t value)
     strbuf_add_i64(out, value);
 }
 
+/* A text that says nothing is left out. */
 static void add_field(const struct format *f, const struct log_field *field, struct strbuf *out)
 {
     switch (field->kind) {
     case LOG_FIELD_STR:
-        f->text(out, field->name, field->text);
+        if (field->text.len > 0)
+            f->text(out, field->name, field->text);
         break;
     case LOG_FIELD_INT:
         f->number(out, field->name, field->number);
