@@ -8,30 +8,34 @@
 #include "orderd/daemon.h"
 #include "orderd/exitcode.h"
 #include "orderd/log.h"
+#include "orderd/standard_fds.h"
 #include "orderd/strbuf.h"
 
 #define DEFAULT_CONF "/etc/orderd/orderd.conf"
 
-static const char usage[] =
-    "Usage: orderd [-c FILE] [-i NAME]\n"
-    "       orderd -t | -T [-c FILE]\n"
-    "       orderd --dump-defaults\n"
-    "\n"
-    "Takes flash-sale orders from RabbitMQ and makes each one row in MySQL, once.\n"
-    "\n"
-    "  -c, --config FILE      configuration file (default " DEFAULT_CONF ")\n"
-    "  -i, --instance NAME    name of this replica, for logs, connections and consumer tags\n"
-    "  -t, --check-config     check the configuration and secrets, touch no server, and end\n"
-    "  -T, --dump-config      print the configuration in force and where each value comes from\n"
-    "      --dump-defaults    print the commented sample configuration\n"
-    "  -V, --version          print the version\n"
-    "  -h, --help             print this\n"
-    "\n"
-    "Signals: TERM or INT finishes the work in hand and ends (twice: at once), HUP reloads.\n"
-    "Exit status: 0 stopped as told, 64 wrong command line, 75 stopped before all was finished (nothing is\n"
-    "lost), 74 output cannot be written, 78 configuration, account, schema or topology is wrong.\n"
-    "\n"
-    "Before the first start: orderctl migrate up; orderctl topology apply\n";
+static const char usage[] = "Usage: orderd [-c FILE] [-i NAME]\n"
+                            "       orderd -t | -T [-c FILE]\n"
+                            "       orderd --dump-defaults\n"
+                            "\n"
+                            "Takes flash-sale orders from RabbitMQ and makes each one row in MySQL, once.\n"
+                            "\n"
+                            "  -c, --config FILE      configuration file (default " DEFAULT_CONF ")\n"
+                            "  -i, --instance NAME    name of this replica in logs and connections\n"
+                            "  -t, --check-config     check configuration and secrets, touch no server, end\n"
+                            "  -T, --dump-config      print the configuration in force, and the place of each\n"
+                            "                         value in its file\n"
+                            "      --dump-defaults    print the commented sample configuration\n"
+                            "  -V, --version          print the version\n"
+                            "  -h, --help             print this\n"
+                            "\n"
+                            "Signals: TERM or INT finishes the work in hand and ends (twice: at once), HUP\n"
+                            "reloads.\n"
+                            "\n"
+                            "Exit status: 0 stopped as told, 64 wrong command line, 74 output cannot be\n"
+                            "written, 75 stopped before all was finished (nothing is lost), 78 configuration,\n"
+                            "account, schema or topology is wrong.\n"
+                            "\n"
+                            "Before the first start: orderctl migrate up; orderctl topology apply\n";
 
 enum mode { MODE_RUN, MODE_CHECK, MODE_DUMP };
 
@@ -158,6 +162,7 @@ int main(int argc, char **argv)
     struct error err = {0};
     struct conf *conf;
 
+    standard_fds_hold();
     if (parse(argc, argv, &o, &code))
         return (int)code;
     conf = conf_load(o.conf, &err);

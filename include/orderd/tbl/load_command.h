@@ -5,7 +5,8 @@ X(SALE, "sale", "--activity N [OPTIONS]", "make a sale through Redis and RabbitM
   "web tier would. Servers that go away are waited for, and nothing that was accepted is forgotten. Then it waits until\n"
   "the database holds every accepted order, and verifies by id sets (see orderload verify --help).\n",
   "  orderload sale --activity 1001 --buyers 20000\n"
-  "  orderload sale --activity 1001 --buyers 5000 --rate 500 --duplicates 10 --malformed 2% --oversized 1%\n"
+  "  orderload sale --activity 1001 --buyers 5000 --rate 500 \\\n"
+  "      --duplicates 10 --malformed 2% --oversized 1%\n"
   "  orderload sale --activity 1001 --silent 5 --recovered --ids run.ids --json\n")
 X(FILL, "fill", "COUNT --activity N [OPTIONS]", "fill the queue with valid orders, without Redis",
   "Publishes COUNT orders of distinct buyers as fast as confirms allow, for drain benchmarks. Nothing is deducted in Redis,\n"
@@ -24,7 +25,8 @@ X(PAY, "pay", "--activity N [OPTIONS]", "pay orders, or not, as a payment servic
   "--settle, or until --wait is over. Then it verifies by id sets: what was paid in time is paid once, by that payment;\n"
   "money that pays for nothing is to be refunded, once; what was not paid is closed.\n",
   "  orderload pay --activity 1001\n"
-  "  orderload pay --activity 1001 --share 60 --twice 10 --late 5 --wrong 3 --cancel 8 --events --payments run.payments\n")
+  "  orderload pay --activity 1001 --share 60 --twice 10 --late 5 \\\n"
+  "      --wrong 3 --cancel 8 --events --payments run.payments\n")
 X(VERIFY, "verify", "--activity N --ids FILE... [OPTIONS]", "only verify: every accepted order once, no unit lost or sold twice",
   "Reads all orders of the activity from MySQL, and reservations, buyers' marks and counters of every shard from Redis, and\n"
   "compares them with the accepted orders of the ids files that earlier runs have written (--ids of the other commands),\n"

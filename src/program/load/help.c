@@ -5,8 +5,9 @@
 
 #include "orderd/strbuf.h"
 
-#define TEXT_COLUMN 28
-#define WIDTH       110
+#define TEXT_COLUMN    28
+#define COMMAND_COLUMN 11
+#define WIDTH          78
 
 enum exitcode help_print(const char *text)
 {
@@ -22,23 +23,23 @@ static void pad(struct strbuf *out, size_t line_begin, size_t column)
         strbuf_add_char(out, ' ');
 }
 
-/* Words from the column on, broken before the width is passed. */
-static void wrap(struct strbuf *out, size_t line_begin, const char *text)
+/* Words (separated by spaces or line ends) from the column on, broken before the width is passed. */
+static void wrap(struct strbuf *out, size_t line_begin, size_t column, const char *text)
 {
     while (*text) {
-        size_t word = strcspn(text, " ");
+        size_t word = strcspn(text, " \n");
 
         if (out->len - line_begin + word + 1 > WIDTH) {
             strbuf_add_char(out, '\n');
             line_begin = out->len;
         }
-        if (out->len - line_begin < TEXT_COLUMN)
-            pad(out, line_begin, TEXT_COLUMN);
-        else
+        if (out->len - line_begin < column)
+            pad(out, line_begin, column);
+        else if (out->len > line_begin)
             strbuf_add_char(out, ' ');
         strbuf_add(out, text, word);
         text += word;
-        text += strspn(text, " ");
+        text += strspn(text, " \n");
     }
     strbuf_add_char(out, '\n');
 }
@@ -57,7 +58,7 @@ static void add_option(struct strbuf *out, const struct load_option_row *row)
         snprintf(text, sizeof text, "%s (default %s)", row->prose, row->def);
     else
         snprintf(text, sizeof text, "%s", row->prose);
-    wrap(out, begin, text);
+    wrap(out, begin, TEXT_COLUMN, text);
 }
 
 static enum exitcode print_and_release(struct strbuf *out)
@@ -74,16 +75,28 @@ enum exitcode help_command(enum load_command command)
     struct strbuf out = STRBUF_INIT;
     size_t begin;
 
-    strbuf_addf(&out, "Usage: orderload %s %s\n\n%s\n", c->name, c->arguments, c->prose);
+    strbuf_addf(&out, "Usage: orderload %s %s\n\n", c->name, c->arguments);
+    wrap(&out, out.len, 0, c->prose);
+    strbuf_add_char(&out, '\n');
     for (size_t i = 0; i < load_option_count; i++) {
         if (load_option_applies(&load_option_rows[i], command))
             add_option(&out, &load_option_rows[i]);
     }
     begin = out.len;
     strbuf_add_str(&out, "  -h, --help");
-    wrap(&out, begin, "print this");
+    wrap(&out, begin, TEXT_COLUMN, "print this");
     strbuf_addf(&out, "\nExamples:\n%s", c->examples);
     return print_and_release(&out);
+}
+
+static void add_commands(struct strbuf *out)
+{
+    for (int command = 0; command < LOAD_COMMANDS; command++) {
+        size_t begin = out->len;
+
+        strbuf_addf(out, "  %s", load_command_rows[command].name);
+        wrap(out, begin, COMMAND_COLUMN, load_command_rows[command].line);
+    }
 }
 
 enum exitcode help_top(void)
@@ -92,19 +105,18 @@ enum exitcode help_top(void)
 
     strbuf_add_str(&out, "Usage: orderload COMMAND [OPTIONS]      (in any order)\n"
                          "       orderload COMMAND --help\n\n"
-                         "Makes load for orderd as a web tier does, and proves by id sets what became of it.\n\n");
-    for (int command = 0; command < LOAD_COMMANDS; command++)
-        strbuf_addf(&out, "  %-8s %s\n", load_command_rows[command].name, load_command_rows[command].line);
+                         "Makes load for orderd as a web tier does, and proves by id sets what became of\n"
+                         "it.\n\n");
+    add_commands(&out);
     strbuf_add_str(&out, "\nExamples:\n");
     for (int command = 0; command < LOAD_COMMANDS; command++)
         strbuf_add(&out, load_command_rows[command].examples, strcspn(load_command_rows[command].examples, "\n") + 1);
-    strbuf_add_str(
-        &out,
-        "\nServers and accounts come from the daemon's configuration file (-c FILE), secrets from the files it "
-        "names.\n"
-        "Progress goes to standard error: a bar on a terminal (NO_COLOR is respected), else a line every 5 s.\n"
-        "Exit status: 0 the verdict is good, 1 it is not, 64 wrong command line, 65 the activity takes no such orders\n"
-        "or an ids file is damaged, 69 a server is away, 74 a file cannot be read or written, 78 configuration,\n"
-        "schema, topology or account is wrong.\n");
+    strbuf_add_str(&out, "\nServers and accounts come from the daemon's configuration file (-c FILE),\n"
+                         "secrets from the files it names. Progress goes to standard error: a bar on a\n"
+                         "terminal (NO_COLOR is respected), else a line every 5 s.\n\n"
+                         "Exit status: 0 the verdict is good, 1 it is not, 64 wrong command line,\n"
+                         "65 the activity takes no such orders or an ids file is damaged, 69 a server is\n"
+                         "away, 74 a file cannot be read or written, 78 configuration, schema, topology\n"
+                         "or account is wrong.\n");
     return print_and_release(&out);
 }
