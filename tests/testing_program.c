@@ -15,10 +15,16 @@
 #define PATIENCE_MS 60000
 
 static const char *faults;
+static int output = PROGRAM_KEEPS;
 
 void program_faults(const char *text)
 {
     faults = text;
+}
+
+void program_output(int fd)
+{
+    output = fd;
 }
 
 static void become(const char *const *argv, int in, int out, int err)
@@ -27,8 +33,10 @@ static void become(const char *const *argv, int in, int out, int err)
 
     snprintf(path, sizeof path, "%s/src/%s", testing_env("ORDERD_BUILD"), argv[0]);
     dup2(in, STDIN_FILENO);
-    dup2(out, STDOUT_FILENO);
+    dup2(output >= 0 ? output : out, STDOUT_FILENO);
     dup2(err, STDERR_FILENO);
+    if (output == PROGRAM_CLOSED)
+        close(STDOUT_FILENO);
     if (faults)
         setenv("ORDERD_FAULT", faults, 1);
     execv(path, (char *const *)(uintptr_t)argv);

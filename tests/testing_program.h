@@ -22,6 +22,11 @@ void program_start_reading(struct program *p, const char *const *argv, int in);
  * environment of a test must not change while its own threads read it. The text is kept by the caller. */
 void program_faults(const char *text);
 
+/* Where the standard output of programs that are started from now on goes: to this descriptor, nowhere (closed), or, as
+ * at the beginning, into struct program. */
+enum { PROGRAM_KEEPS = -1, PROGRAM_CLOSED = -2 };
+void program_output(int fd);
+
 /* Collects its output until it ends; fails the test after 60 s. */
 void program_wait(struct program *p);
 

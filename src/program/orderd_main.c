@@ -8,6 +8,7 @@
 #include "orderd/daemon.h"
 #include "orderd/exitcode.h"
 #include "orderd/log.h"
+#include "orderd/output.h"
 #include "orderd/standard_fds.h"
 #include "orderd/strbuf.h"
 
@@ -59,10 +60,8 @@ static const struct option long_options[] = {
 
 static enum exitcode print(const char *text, size_t len)
 {
-    if (fwrite(text, 1, len, stdout) == len && fflush(stdout) == 0)
-        return EXIT_OK;
-    fprintf(stderr, "orderd: cannot write to standard output\n");
-    return EXIT_IO;
+    fwrite(text, 1, len, stdout);
+    return output_end("orderd", EXIT_OK, false);
 }
 
 static enum exitcode print_defaults(void)
@@ -76,9 +75,13 @@ static enum exitcode print_defaults(void)
     return code;
 }
 
+/* What was typed may hold anything: an error's sentence is one line without control characters. */
 static enum exitcode misuse(const char *problem, const char *what)
 {
-    fprintf(stderr, "orderd: %s%s; see orderd --help\n", problem, what);
+    struct error err;
+
+    (void)error_set(&err, ERROR_INPUT_INVALID, "%s%.60s; see orderd --help", problem, what);
+    fprintf(stderr, "orderd: %s\n", err.text);
     return EXIT_USAGE;
 }
 
@@ -163,6 +166,7 @@ int main(int argc, char **argv)
     struct conf *conf;
 
     standard_fds_hold();
+    output_prepare();
     if (parse(argc, argv, &o, &code))
         return (int)code;
     conf = conf_load(o.conf, &err);

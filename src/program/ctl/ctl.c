@@ -1,11 +1,7 @@
 /* One command line from begin to end. */
 #include "orderd/ctl.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <locale.h>
-#include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,19 +9,7 @@
 
 #include "ctl.h"
 #include "orderd/log.h"
-
-/* A descriptor that the caller closed must not become a socket. Opened for reading, so that output to it still fails
- * and is reported. */
-static void hold_standard_files(void)
-{
-    int fd;
-
-    do
-        fd = open("/dev/null", O_RDONLY);
-    while (fd >= 0 && fd <= STDERR_FILENO);
-    if (fd >= 0)
-        close(fd);
-}
+#include "orderd/output.h"
 
 static bool wants_color(void)
 {
@@ -40,23 +24,6 @@ static void print_error(const struct ctl *ctl, const char *what, const struct er
             ctl->advice);
 }
 
-static bool reader_is_gone(void)
-{
-    struct pollfd out = {.fd = STDOUT_FILENO};
-
-    return poll(&out, 1, 0) == 1 && out.revents & (POLLERR | POLLHUP);
-}
-
-/* A reader that has seen enough (`| head`) is no failure, and what the command did stays done; a full disk is one. */
-static enum exitcode end_output(enum exitcode code)
-{
-    errno = 0;
-    if ((fflush(stdout) == 0 && !ferror(stdout)) || reader_is_gone())
-        return code;
-    fprintf(stderr, "orderctl: cannot write to standard output%s%s\n", errno ? ": " : "", errno ? strerror(errno) : "");
-    return code == EXIT_OK ? EXIT_IO : code;
-}
-
 static void print_help(const struct ctl *ctl)
 {
     struct strbuf text = STRBUF_INIT;
@@ -69,11 +36,12 @@ static void print_help(const struct ctl *ctl)
     strbuf_release(&text);
 }
 
-static enum exitcode run(struct ctl *ctl)
+static enum exitcode run(struct ctl *ctl, bool *failed)
 {
     struct error err = {0};
 
-    if (ctl_commands[ctl->id].run(ctl, &err))
+    *failed = !ctl_commands[ctl->id].run(ctl, &err);
+    if (!*failed)
         return ctl->code;
     fflush(stdout); /* what was done comes before why no more was */
     print_error(ctl, ctl->path, &err);
@@ -85,9 +53,9 @@ enum exitcode ctl_main(int argc, char **argv)
     struct ctl ctl = {.conf_path = CTL_DEFAULT_CONF};
     struct error err = {0};
     enum exitcode code = EXIT_OK;
+    bool failed = false;
 
-    hold_standard_files();
-    signal(SIGPIPE, SIG_IGN);
+    output_prepare();
     setlocale(LC_CTYPE, "C.UTF-8");
     log_set_identity("orderctl", "");
     ctl.color = wants_color();
@@ -99,9 +67,9 @@ enum exitcode ctl_main(int argc, char **argv)
         print_help(&ctl);
     } else {
         db_library_init();
-        code = run(&ctl);
+        code = run(&ctl, &failed);
         conf_destroy(&ctl.conf);
         db_library_end();
     }
-    return end_output(code);
+    return output_end("orderctl", code, failed);
 }

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "orderd/output.h"
 #include "orderd/strbuf.h"
 
 #define TEXT_COLUMN    28
@@ -11,10 +12,8 @@
 
 enum exitcode help_print(const char *text)
 {
-    if (fputs(text, stdout) >= 0 && fflush(stdout) == 0)
-        return EXIT_OK;
-    fprintf(stderr, "orderload: cannot write to standard output\n");
-    return EXIT_IO;
+    fputs(text, stdout);
+    return output_end("orderload", EXIT_OK, false);
 }
 
 static void pad(struct strbuf *out, size_t line_begin, size_t column)

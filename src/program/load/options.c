@@ -7,6 +7,7 @@
 
 #include "help.h"
 #include "orderd/check.h"
+#include "orderd/error.h"
 #include "orderd/near.h"
 #include "orderd/units.h"
 
@@ -117,18 +118,21 @@ static void set_defaults(struct load_options *o)
     }
 }
 
+/* What was typed may hold anything: an error's sentence is one line without control characters. */
 static enum exitcode misuse(const struct load_options *o, const char *problem, const char *what)
 {
-    if (o->command < LOAD_COMMANDS)
-        fprintf(stderr, "orderload: %s%s; see orderload %s --help\n", problem, what, load_command_name(o->command));
-    else
-        fprintf(stderr, "orderload: %s%s; see orderload --help\n", problem, what);
+    bool known = o->command < LOAD_COMMANDS;
+    struct error err;
+
+    (void)error_set(&err, ERROR_INPUT_INVALID, "%s%.60s; see orderload %s%s--help", problem, what,
+                    known ? load_command_name(o->command) : "", known ? " " : "");
+    fprintf(stderr, "orderload: %s\n", err.text);
     return EXIT_USAGE;
 }
 
 static enum exitcode wrong_value(const struct load_options *o, const struct load_option_row *row, const char *text)
 {
-    char range[64] = "";
+    char range[64] = "", problem[200];
 
     if (row->type == LOAD_OPTION_INT)
         snprintf(range, sizeof range, " from %lld to %lld", (long long)row->min, (long long)row->max);
@@ -136,9 +140,9 @@ static enum exitcode wrong_value(const struct load_options *o, const struct load
         snprintf(range, sizeof range, " from 0 to %lld", (long long)row->max);
     else if (row->type == LOAD_OPTION_DURATION)
         snprintf(range, sizeof range, " like \"500ms\", \"30s\" or \"5m\"");
-    fprintf(stderr, "orderload: --%s cannot be \"%s\" (expected %s%s); see orderload %s --help\n", row->name, text,
-            row->argument, range, load_command_name(o->command));
-    return EXIT_USAGE;
+    snprintf(problem, sizeof problem, "--%s cannot be \"%.60s\" (expected %s%s)", row->name, text, row->argument,
+             range);
+    return misuse(o, problem, "");
 }
 
 enum { VAL_HELP = 'h', VAL_CONFIG = 'c', VAL_VERSION = 'V', VAL_FIRST_ROW = 256 };

@@ -14,6 +14,7 @@
 #include "orderd/clock.h"
 #include "orderd/load.h"
 #include "orderd/log.h"
+#include "orderd/output.h"
 #include "orderd/thread.h"
 
 /* How often the guard looks for broker calls that take too long. */
@@ -275,6 +276,7 @@ enum exitcode load_main(int argc, char **argv)
     struct error err = {0};
     enum exitcode code = EXIT_OK;
 
+    output_prepare();
     if (!load_options_parse(argc, argv, &run.o, &code))
         return code;
     run.conf = conf_load(run.o.conf, &err);
@@ -291,5 +293,5 @@ enum exitcode load_main(int argc, char **argv)
     }
     book_release(&run.book);
     conf_destroy(&run.conf);
-    return code;
+    return output_end("orderload", code, err.code != ERROR_NONE);
 }
