@@ -23,7 +23,8 @@ install_made(orderd.service.in ${unit_dir}/orderd.service)
 set(of_replica ", replica %i")
 set(instance " --instance=%i")
 set(part_of "PartOf=orderd.target\n")
-set(wanted_by orderd.target)
+# By both: the target alone would not be there at boot unless somebody enabled it too.
+set(wanted_by "multi-user.target orderd.target")
 install_made(orderd.service.in ${unit_dir}/orderd@.service)
 install_made(orderd-reconcile.service.in ${unit_dir}/orderd-reconcile.service)
 file(INSTALL ${source_dir}/systemd/orderd.target ${source_dir}/systemd/orderd.slice
