@@ -271,54 +271,116 @@ static size_t at_least(size_t a, size_t b)
     return a > b ? a : b;
 }
 
-/* Answers how many columns the last one may take. */
-static size_t lay_out(struct table *t)
+static const char *head_text(const char *head)
 {
-    size_t before = 0, all = width_of_output();
-
-    for (size_t c = 0; c < t->columns; c++) {
-        t->widths[c] = at_least(t->widths[c], columns_of(t->heads[c] + (t->heads[c][0] == '-')));
-        for (size_t i = c; i < t->cells; i += t->columns)
-            t->widths[c] = at_least(t->widths[c], columns_of(t->list[i].text));
-        if (c + 1 < t->columns)
-            before += t->widths[c] + 2;
-    }
-    return all == SIZE_MAX || before + 8 > all ? SIZE_MAX : all - before;
+    head += head[0] == '?';
+    return head + (head[0] == '-' || head[0] == '=');
 }
 
-static void put_row(const struct ctl *ctl, const struct table *t, size_t most, const struct table_cell *row)
+static bool is_number(const char *head)
+{
+    return head[head[0] == '?'] == '-';
+}
+
+static void measure(struct table *t)
 {
     for (size_t c = 0; c < t->columns; c++) {
-        bool right = t->heads[c][0] == '-', last = c + 1 == t->columns;
-        size_t used = columns_of(row[c].text), pad = t->widths[c] > used ? t->widths[c] - used : 0;
+        t->widths[c] = at_least(t->widths[c], columns_of(head_text(t->heads[c])));
+        for (size_t i = c; i < t->cells; i += t->columns)
+            t->widths[c] = at_least(t->widths[c], columns_of(t->list[i].text));
+        t->limits[c] = t->widths[c];
+    }
+}
 
+static size_t width_of(const struct table *t)
+{
+    size_t sum = 0;
+
+    for (size_t c = 0; c < t->columns; c++)
+        sum += t->left_out[c] ? 0 : t->limits[c] + 2;
+    return sum - 2;
+}
+
+static void leave_out(struct table *t, size_t all)
+{
+    for (size_t c = t->columns; c-- > 0 && width_of(t) > all;)
+        t->left_out[c] = t->heads[c][0] == '?';
+}
+
+/* The widest text; t->columns where none can be cut any more. */
+static size_t widest(const struct table *t)
+{
+    size_t best = t->columns;
+
+    for (size_t c = 0; c < t->columns; c++) {
+        if (!t->left_out[c] && !is_number(t->heads[c]) && t->heads[c][0] != '=' && t->limits[c] > TABLE_CUT_MIN &&
+            (best == t->columns || t->limits[c] > t->limits[best]))
+            best = c;
+    }
+    return best;
+}
+
+static void cut(struct table *t, size_t all)
+{
+    size_t last = t->columns - 1, over = width_of(t) > all ? width_of(t) - all : 0, c;
+
+    if (over > 0 && t->limits[last] > TABLE_CUT_MIN && !is_number(t->heads[last]))
+        t->limits[last] -= t->limits[last] - TABLE_CUT_MIN < over ? t->limits[last] - TABLE_CUT_MIN : over;
+    while (width_of(t) > all && (c = widest(t)) < t->columns)
+        t->limits[c]--;
+}
+
+static void lay_out(struct table *t)
+{
+    size_t all = width_of_output();
+
+    measure(t);
+    if (all == SIZE_MAX)
+        return;
+    if (!t->headed) {
+        t->limits[t->columns - 1] = TABLE_CUT_MIN; /* the last one is cut before another one is left out */
+        leave_out(t, all);
+        t->limits[t->columns - 1] = t->widths[t->columns - 1];
+    }
+    cut(t, all);
+}
+
+static void put_row(const struct ctl *ctl, const struct table *t, const struct table_cell *row)
+{
+    for (size_t c = 0; c < t->columns; c++) {
+        bool right = is_number(t->heads[c]), last = c + 1 == t->columns;
+        size_t used = columns_of(row[c].text), pad = t->limits[c] > used ? t->limits[c] - used : 0;
+
+        if (t->left_out[c])
+            continue;
         if (right)
             printf("%*s", (int)pad, "");
-        put_tinted(ctl, row[c].text, last ? most : SIZE_MAX, row[c].tint);
+        put_tinted(ctl, row[c].text, t->limits[c], row[c].tint);
         if (!last)
             printf("%*s", (int)(right ? 2 : pad + 2), "");
     }
     putchar('\n');
 }
 
-static void put_heads(const struct ctl *ctl, const struct table *t, size_t most)
+static void put_heads(const struct ctl *ctl, const struct table *t)
 {
     struct table_cell heads[TABLE_COLUMNS_MAX];
 
     for (size_t c = 0; c < t->columns; c++)
-        heads[c] = (struct table_cell){(char *)(uintptr_t)(t->heads[c] + (t->heads[c][0] == '-')), TINT_DIM};
-    put_row(ctl, t, most, heads);
+        heads[c] = (struct table_cell){(char *)(uintptr_t)head_text(t->heads[c]), TINT_DIM};
+    put_row(ctl, t, heads);
 }
 
 void table_flush(const struct ctl *ctl, struct table *t)
 {
-    size_t most = lay_out(t);
-
-    if (t->cells && !t->headed)
-        put_heads(ctl, t, most);
-    t->headed = t->headed || t->cells > 0;
+    if (t->cells == 0)
+        return;
+    lay_out(t);
+    if (!t->headed)
+        put_heads(ctl, t);
+    t->headed = true;
     for (size_t i = 0; i + t->columns <= t->cells; i += t->columns)
-        put_row(ctl, t, most, &t->list[i]);
+        put_row(ctl, t, &t->list[i]);
     for (size_t i = 0; i < t->cells; i++)
         free(t->list[i].text);
     t->cells = 0;

@@ -29,14 +29,19 @@ void print_escaped(const char *bytes, size_t len, int indent, enum print_escape 
 #define SPAN_TEXT 24
 const char *span_text(char out[SPAN_TEXT], int64_t ms);
 
-/* A table grows row by row and is printed at once, each column as wide as it needs. The last column is cut at the edge
- * of a terminal. */
+/* A table grows row by row and is printed at once, each column as wide as it needs. Where that is wider than the
+ * terminal, columns that may be left out are, from the right, and then texts are cut, the last column first, to no less
+ * than TABLE_CUT_MIN; numbers never are. */
+#define TABLE_CUT_MIN     8
 #define TABLE_COLUMNS_MAX 12
 
 struct table {
-    const char *heads[TABLE_COLUMNS_MAX]; /* "-HEAD": numbers, to the right */
+    const char *heads[TABLE_COLUMNS_MAX]; /* "-HEAD": numbers, to the right; "=HEAD": texts, never cut;
+                                             "?HEAD", "?-HEAD": may be left out */
     size_t columns, cells, room;
-    size_t widths[TABLE_COLUMNS_MAX]; /* of what was printed so far */
+    size_t widths[TABLE_COLUMNS_MAX]; /* of what was printed so far, uncut */
+    size_t limits[TABLE_COLUMNS_MAX]; /* cut to this */
+    bool left_out[TABLE_COLUMNS_MAX]; /* decided by the first rows */
     bool headed;
     struct table_cell {
         char *text;
