@@ -51,22 +51,51 @@ ORDERD_MUST_CHECK bool dead_letter_store_take(struct db *db, const struct broker
                                               const char *who, enum dead_letter_taken *out, struct error *refusal,
                                               struct error *err);
 
-/* ---- counting (`orderctl dlq stats`) ---- */
+/* ---- choosing (all commands but drain and import) ---- */
 
-struct dead_letter_count {
+struct dead_letter_filter { /* what is not set chooses all */
+    bool by_state;
     enum dead_letter_state state;
-    struct slice reason, queue; /* valid during the call */
-    int64_t activity_id;        /* 0: not known */
-    int64_t letters, times;     /* rows; deaths */
-    int64_t oldest_ms;          /* since the earliest death, by the database's clock */
+    struct slice reason, queue, order_no, message_id; /* ptr NULL: any */
+    int64_t activity_id;                              /* 0: any */
+    int64_t since, until;                             /* by the death, ms since 1970; until is excluded; 0: any */
+    const int64_t *ids;                               /* NULL: any; else one of these, id_count of them (1 or more) */
+    size_t id_count;
 };
 
-/* Reports each combination of state, reason, queue and activity, open ones first, then by the number of letters. */
-typedef void (*dead_letter_count_fn)(void *arg, const struct dead_letter_count *count);
-ORDERD_MUST_CHECK bool dead_letter_store_count(struct db *db, dead_letter_count_fn on_count, void *arg,
-                                               struct error *err);
+/* ---- counting (`orderctl dlq stats`) ---- */
 
-/* ---- looking (`orderctl dlq list`, `show`, `history`) ---- */
+enum dead_letter_by { /* bits; at most one of the last three */
+                      DEAD_LETTER_BY_STATE = 1,
+                      DEAD_LETTER_BY_REASON = 2,
+                      DEAD_LETTER_BY_QUEUE = 4,
+                      DEAD_LETTER_BY_ACTIVITY = 8,
+                      DEAD_LETTER_BY_MINUTE = 16,
+                      DEAD_LETTER_BY_HOUR = 32,
+                      DEAD_LETTER_BY_DAY = 64,
+};
+
+struct dead_letter_count { /* of a group; what it is not grouped by is 0, or empty */
+    enum dead_letter_state state;
+    struct slice reason, queue;                         /* valid during the call */
+    int64_t activity_id;                                /* 0: not known */
+    int64_t from;                                       /* of the minute, hour or day of death, in ms since 1970 */
+    int64_t letters, in_state[DEAD_LETTER_STATE_COUNT]; /* rows */
+    int64_t times;                                      /* deaths */
+    int64_t oldest_ms;                                  /* since the earliest death, by the database's clock */
+};
+
+/* Reports each group: by time, oldest first; then open ones first, then by the number of letters. by: DEAD_LETTER_BY_,
+ * at least one. */
+typedef void (*dead_letter_count_fn)(void *arg, const struct dead_letter_count *count);
+ORDERD_MUST_CHECK bool dead_letter_store_count(struct db *db, const struct dead_letter_filter *filter, unsigned by,
+                                               dead_letter_count_fn on_count, void *arg, struct error *err);
+
+/* How many the filter chooses. */
+ORDERD_MUST_CHECK bool dead_letter_store_size(struct db *db, const struct dead_letter_filter *filter, int64_t *out,
+                                              struct error *err);
+
+/* ---- looking (`orderctl dlq list`, `show`, `export`) ---- */
 
 struct dead_letter_row { /* slices are valid during the call; times in ms since 1970 */
     int64_t id;
@@ -80,14 +109,6 @@ struct dead_letter_row { /* slices are valid during the call; times in ms since 
     struct slice content_type, headers, body; /* only of dead_letter_store_get: headers is a JSON object */
 };
 
-struct dead_letter_filter {
-    bool by_state;
-    enum dead_letter_state state;
-    struct slice reason, queue, order_no; /* ptr NULL: any */
-    int64_t activity_id;                  /* 0: any */
-    int64_t since, until;                 /* by the death, ms since 1970; until is excluded; 0: any */
-};
-
 /* Up to max (1 or more) rows of ids above *after, ascending; *after is then the last of them. *end: there are no more.
  * Each call is one query, so what changes between two is seen or not. */
 typedef void (*dead_letter_row_fn)(void *arg, const struct dead_letter_row *row);
@@ -95,18 +116,46 @@ ORDERD_MUST_CHECK bool dead_letter_store_page(struct db *db, const struct dead_l
                                               size_t max, dead_letter_row_fn on_row, void *arg, bool *end,
                                               struct error *err);
 
+/* The same, of the ids alone. */
+typedef void (*dead_letter_id_fn)(void *arg, int64_t id);
+ORDERD_MUST_CHECK bool dead_letter_store_ids(struct db *db, const struct dead_letter_filter *filter, int64_t *after,
+                                             size_t max, dead_letter_id_fn on_id, void *arg, bool *end,
+                                             struct error *err);
+
 ORDERD_MUST_CHECK bool dead_letter_store_get(struct db *db, int64_t id, dead_letter_row_fn on_row, void *arg,
                                              bool *found, struct error *err);
+
+/* ---- the audit (`orderctl dlq history`) ---- */
+
+#define DEAD_LETTER_WHO_MAX  200 /* characters, as in the table */
+#define DEAD_LETTER_NOTE_MAX 400
 
 struct dead_letter_action {
     int64_t id, letter_id, done_at;
     struct slice action, who, note;
 };
 
-/* The audit, oldest first: of one letter, or with letter_id 0 of all, the newest max lines of it. */
+struct dead_letter_action_filter { /* what is not set chooses all */
+    const int64_t *letters;        /* NULL: any; else one of these, letter_count of them (1 or more) */
+    size_t letter_count;
+    struct slice who;     /* ptr NULL: any; "name@host", or a name alone, wherever that was */
+    struct slice action;  /* ptr NULL: any */
+    int64_t since, until; /* ms since 1970; until is excluded; 0: any */
+};
+
+/* Up to max (1 or more) lines of ids above *after, oldest first; *after and *end as in dead_letter_store_page. */
 typedef void (*dead_letter_action_fn)(void *arg, const struct dead_letter_action *action);
-ORDERD_MUST_CHECK bool dead_letter_store_history(struct db *db, int64_t letter_id, int64_t max,
-                                                 dead_letter_action_fn on_action, void *arg, struct error *err);
+ORDERD_MUST_CHECK bool dead_letter_actions(struct db *db, const struct dead_letter_action_filter *filter,
+                                           int64_t *after, size_t max, dead_letter_action_fn on_action, void *arg,
+                                           bool *end, struct error *err);
+
+/* Where dead_letter_actions has to begin to report the last max (1 or more) lines. */
+ORDERD_MUST_CHECK bool dead_letter_actions_last(struct db *db, const struct dead_letter_action_filter *filter,
+                                                int64_t max, int64_t *after, struct error *err);
+
+/* One more line, in a transaction of its own: for what is about to be done elsewhere because of a letter. */
+ORDERD_MUST_CHECK bool dead_letter_actions_add(struct db *db, int64_t letter_id, const char *action, const char *who,
+                                               struct slice note, struct error *err);
 
 /* ---- changing (`orderctl dlq discard`, `restore`) ---- */
 
@@ -145,11 +194,20 @@ ORDERD_MUST_CHECK bool dead_letter_revives(struct db *db, struct kv *kv, const s
 ORDERD_MUST_CHECK bool dead_letter_reject(struct db *db, const struct order *order, bool silent, const char *who,
                                           struct error *err);
 
-/* A letter from elsewhere (`orderctl dlq import`): all of *row but id, now, taken_at and body_bytes, in one transaction
- * with its line of the audit. *added is false where the table has a letter of this message id and body, which stays as
- * it is. dry_run: only looks; *added then means that it would be. headers must be a JSON object. */
-ORDERD_MUST_CHECK bool dead_letter_store_add(struct db *db, const struct dead_letter_row *row, const char *who,
-                                             struct slice note, bool dry_run, bool *added, struct error *err);
+/* A letter from elsewhere (`orderctl dlq import`): all of *row but id, now, taken_at and body_bytes, with the lines of
+ * its audit there (but their ids) before the one that says who imported it, in one transaction. *added is false where
+ * the table has a letter of this message id and body, which stays as it is. dry_run: only looks; *added then means that
+ * it would be. headers must be a JSON object, the actions' words [a-z_] and at most 32 bytes. */
+struct dead_letter_origin {
+    const struct dead_letter_action *history;
+    size_t history_count;
+    const char *who;
+    struct slice note;
+};
+
+ORDERD_MUST_CHECK bool dead_letter_store_add(struct db *db, const struct dead_letter_row *row,
+                                             const struct dead_letter_origin *origin, bool dry_run, bool *added,
+                                             struct error *err);
 
 /* ---- replaying (`orderctl dlq replay`) ---- */
 

@@ -1,11 +1,17 @@
 /* orderctl dlq on letters that are in the table: what each filter lists, what show shows, who did what. */
 #include "testing_dlq.h"
 
+#include <fcntl.h>
 #include <inttypes.h>
 #include <jansson.h>
+#include <locale.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
+#include <wchar.h>
 
 #include "orderd/exitcode.h"
 
@@ -110,6 +116,9 @@ START_TEST(lists)
         {{"--queue", "order"}, ""},
         {{"--queue", "\u51ac' OR 1=1"}, ""},
         {{"--activity", "1001"}, "o2"},
+        {{"--message-id", "bytes"}, "bytes"},
+        {{"--message-id", "byte"}, ""},
+        {{"--message-id", "' OR 1=1 -- "}, ""},
         {{"--order", "o1"}, "o1"},
         {{"--order", "o9"}, "pay"},
         {{"--since", "-2h"}, "o2 pay bytes gone"},
@@ -132,6 +141,142 @@ START_TEST(lists)
     CTL("dlq", "list", "--queue", "none");
     CTL_SAYS(EXIT_OK, "orderctl: there is no such letter\n");
     ck_assert_str_eq(testing_ctl.out, "");
+}
+END_TEST
+
+START_TEST(lists_what_is_named)
+{
+    char input[100];
+
+    CTL("dlq", "list", "--json", id_of("pay"), id_of("o1"), id_of("pay"));
+    CTL_SAYS(EXIT_OK, "");
+    ck_assert_str_eq(listed(), "o1 pay");
+    snprintf(input, sizeof input, "%s\n%s\n7\n", id_of("gone"), id_of("o2"));
+    CTL_READS(input, "dlq", "list", "--json", "-");
+    CTL_SAYS(EXIT_PARTIAL, "orderctl: warning: 1 of the 3 letters are not there\n");
+    ck_assert_str_eq(listed(), "o2 gone");
+    CTL_READS("", "dlq", "list", "--json", "-");
+    CTL_SAYS(EXIT_OK, "orderctl: standard input named no letter\n");
+    ck_assert_str_eq(testing_ctl.out, "");
+}
+END_TEST
+
+/* All that choose letters choose the same ones. */
+START_TEST(chooses_as_list_does)
+{
+    static const char *const readers[] = {"show", "export"};
+
+    for (size_t i = 0; i < sizeof readers / sizeof *readers; i++) {
+        CTL("dlq", readers[i], "--json", "-q", "--queue", "order.create", "--since", "-2h");
+        CTL_SAYS(EXIT_OK, "");
+        ck_assert_str_eq(listed(), "o2 bytes");
+        CTL("dlq", readers[i], "--json", "-q", "--all");
+        CTL_SAYS(EXIT_OK, "");
+        ck_assert_str_eq(listed(), "o1 o2 pay bytes gone");
+        CTL("dlq", readers[i], "--json", "-q", "--order", "o77");
+        ck_assert_str_eq(testing_ctl.out, "");
+    }
+    CTL("dlq", "stats", "--json", "--queue", "order.create", "--since", "-2h");
+    CTL_SAYS(EXIT_OK, "");
+    ck_assert_int_eq(dlq_member("open"), 2);
+    CTL("dlq", "stats", "--json", id_of("gone"), id_of("o1"));
+    ck_assert_int_eq(dlq_member("open"), 1);
+    ck_assert_int_eq(dlq_member("discarded"), 1);
+    CTL_READS("", "dlq", "stats", "--json", "-");
+    ck_assert_int_eq(dlq_member("open"), 0);
+}
+END_TEST
+
+static int64_t of_group(json_t *groups, size_t i, const char *name)
+{
+    json_t *value = json_object_get(json_array_get(groups, i), name);
+
+    ck_assert_msg(json_is_integer(value), "%zu: %s", i, name);
+    return json_integer_value(value);
+}
+
+START_TEST(counts_by)
+{
+    json_t *json, *groups;
+
+    testing_ctl_run_sql(
+        "UPDATE dead_letter SET died_at='2026-11-29 09:59:59.999' WHERE message_id='o1';"
+        "UPDATE dead_letter SET died_at='2026-11-29 10:00:00' WHERE message_id IN ('o2','pay');"
+        "UPDATE dead_letter SET died_at='2026-11-29 10:59:59.999' WHERE message_id IN ('bytes','gone')");
+    CTL("dlq", "stats", "--json", "--by", "hour,queue");
+    CTL_SAYS(EXIT_OK, "");
+    json = parsed(testing_ctl.out);
+    groups = json_object_get(json, "groups");
+    ck_assert_uint_eq(json_array_size(groups), 4);
+    ck_assert_str_eq(text(json_array_get(groups, 0), "from"), "2026-11-29T09:00:00.000Z");
+    ck_assert_int_eq(of_group(groups, 0, "letters"), 1);
+    for (size_t i = 1; i < 4; i++)
+        ck_assert_str_eq(text(json_array_get(groups, i), "from"), "2026-11-29T10:00:00.000Z");
+    ck_assert_str_eq(text(json_array_get(groups, 1), "queue"), "order.create");
+    ck_assert_int_eq(of_group(groups, 1, "letters"), 2);
+    ck_assert_int_eq(of_group(groups, 1, "open"), 2);
+    ck_assert_str_eq(text(json_array_get(groups, 2), "queue"), "");
+    ck_assert_int_eq(of_group(groups, 2, "discarded"), 1);
+    ck_assert_ptr_null(json_object_get(json_array_get(groups, 1), "reason"));
+    json_decref(json);
+
+    CTL("dlq", "stats", "--json", "--by", "minute", "--state", "open");
+    json = parsed(testing_ctl.out);
+    groups = json_object_get(json, "groups");
+    ck_assert_uint_eq(json_array_size(groups), 3);
+    ck_assert_str_eq(text(json_array_get(groups, 2), "from"), "2026-11-29T10:59:00.000Z");
+    ck_assert_int_eq(of_group(groups, 2, "letters"), 1);
+    json_decref(json);
+
+    CTL("dlq", "stats", "--by", "day,reason,activity");
+    CTL_SAYS(EXIT_OK, "");
+    ck_assert_ptr_nonnull(strstr(testing_ctl.out, "FROM "));
+    ck_assert_ptr_nonnull(strstr(testing_ctl.out, "2026-11-29 00:00  stock_short"));
+}
+END_TEST
+
+/* A terminal of 80 columns: no line is longer, and what is left out is not what a letter is known by. */
+START_TEST(fits_a_terminal)
+{
+    static char out[16384];
+    struct winsize size = {.ws_col = 80, .ws_row = 24};
+    int master = posix_openpt(O_RDWR | O_NOCTTY), slave;
+    size_t len = 0;
+    ssize_t n;
+    pid_t pid;
+
+    testing_ctl_run_sql("UPDATE dead_letter SET order_no=REPEAT('9',28),reason='payment_ref_invalid',"
+                        "activity_id=9223372036854775807,detail=REPEAT('\u51ac',200) WHERE message_id='o1'");
+    ck_assert(master >= 0 && grantpt(master) == 0 && unlockpt(master) == 0);
+    slave = open(ptsname(master), O_RDWR | O_NOCTTY);
+    ck_assert(slave >= 0 && ioctl(slave, TIOCSWINSZ, &size) == 0);
+    pid = fork();
+    if (pid == 0) {
+        char path[512];
+
+        snprintf(path, sizeof path, "%s/src/orderctl", getenv("ORDERD_BUILD"));
+        dup2(slave, STDOUT_FILENO);
+        close(master);
+        execl(path, "orderctl", "-c", testing_ctl_file, "--no-color", "dlq", "list", (char *)NULL);
+        _exit(127);
+    }
+    close(slave);
+    while ((n = read(master, out + len, sizeof out - 1 - len)) > 0)
+        len += (size_t)n;
+    close(master);
+    ck_assert(waitpid(pid, NULL, 0) == pid);
+    out[len] = '\0';
+    setlocale(LC_CTYPE, "C.UTF-8");
+    for (char *line = strtok(out, "\r\n"); line; line = strtok(NULL, "\r\n"), n++) {
+        wchar_t wide[512];
+        size_t count = mbstowcs(wide, line, 512);
+
+        ck_assert_msg(count != (size_t)-1 && wcswidth(wide, count) <= 80, "%s", line);
+        if (strstr(line, "payment_ref_invalid"))
+            ck_assert_ptr_nonnull(strstr(line, "9999999999999999999999999999"));
+    }
+    ck_assert_ptr_nonnull(strstr(out, "STATE"));
+    ck_assert_ptr_null(strstr(out, "DEATHS"));
 }
 END_TEST
 
@@ -231,10 +376,84 @@ START_TEST(recounts)
     ck_assert_ptr_nonnull(strchr(text(json, "who"), '@'));
     json_decref(json);
     CTL("dlq", "history", "1");
-    CTL_SAYS(EXIT_OK, "orderctl: nothing was done so far\n");
+    CTL_SAYS(EXIT_OK, "orderctl: nothing of this kind was done so far\n");
     CTL("dlq", "history", id_of("o1"));
     CTL_SAYS(EXIT_OK, "");
     ck_assert_ptr_nonnull(strstr(testing_ctl.out, "drained"));
+    CTL_READS("", "dlq", "history", "-");
+    CTL_SAYS(EXIT_OK, "orderctl: standard input named no letter\n");
+    ck_assert_str_eq(testing_ctl.out, "");
+}
+END_TEST
+
+/* The notes of the lines, "a b". */
+static const char *recounted(void)
+{
+    static char out[512];
+
+    out[0] = '\0';
+    for (const char *line = testing_ctl.out; *line; line = strchr(line, '\n') + 1) {
+        json_t *json = parsed(line);
+
+        snprintf(out + strlen(out), sizeof out - strlen(out), "%s%s", out[0] ? " " : "", text(json, "note"));
+        json_decref(json);
+    }
+    return out;
+}
+
+START_TEST(recounts_some)
+{
+    static const struct {
+        const char *args[6], *notes;
+    } cases[] = {
+        {{NULL}, "a b c d"},
+        {{"--limit", "0"}, "a b c d"},
+        {{"--limit", "2"}, "c d"},
+        {{"--who", "ann"}, "a c"},
+        {{"--who", "ann@one"}, "a"},
+        {{"--who", "an"}, ""},
+        {{"--who", "an_"}, ""},
+        {{"--action", "discarded"}, "a b"},
+        {{"--action", "discarded", "--limit", "1"}, "b"},
+        {{"--since", "-90m"}, "b c d"},
+        {{"--until", "-30m"}, "a b"},
+        {{"--since", "-90m", "--until", "-30m", "--who", "bob"}, "b"},
+        {{"1", "2"}, "a b c"},
+        {{"3", "--action", "restored"}, "d"},
+    };
+
+    testing_ctl_run_sql("DELETE FROM dead_letter_action;"
+                        "INSERT INTO dead_letter_action(letter_id,action,who,note,done_at) VALUES"
+                        "(1,'discarded','ann@one','a',UTC_TIMESTAMP(6)-INTERVAL 2 HOUR),"
+                        "(2,'discarded','bob@one','b',UTC_TIMESTAMP(6)-INTERVAL 1 HOUR),"
+                        "(1,'restored','ann@two','c',UTC_TIMESTAMP(6)-INTERVAL 1 MINUTE),"
+                        "(3,'restored','anna@one','d',UTC_TIMESTAMP(6))");
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const char *const *a = cases[i].args;
+
+        CTL("dlq", "history", "--json", a[0], a[1], a[2], a[3], a[4], a[5]);
+        CTL_SAYS(EXIT_OK, "");
+        ck_assert_msg(strcmp(recounted(), cases[i].notes) == 0, "case %zu: \"%s\", not \"%s\"", i, recounted(),
+                      cases[i].notes);
+    }
+}
+END_TEST
+
+/* A disk that is full. */
+START_TEST(output_is_lost)
+{
+    static const char *const readers[][2] = {
+        {"list", NULL}, {"show", "--all"}, {"export", "--all"}, {"history", NULL}, {"stats", NULL}};
+
+    for (size_t i = 0; i < sizeof readers / sizeof *readers; i++) {
+        char command[600];
+        int code;
+
+        snprintf(command, sizeof command, "%s/src/orderctl -q -c %s dlq %s %s >/dev/full 2>/dev/null",
+                 getenv("ORDERD_BUILD"), testing_ctl_file, readers[i][0], readers[i][1] ? readers[i][1] : "");
+        code = system(command);
+        ck_assert_msg(WIFEXITED(code) && WEXITSTATUS(code) == EXIT_IO, "%s: %d", readers[i][0], code);
+    }
 }
 END_TEST
 
@@ -246,11 +465,17 @@ int main(void)
     tcase_add_checked_fixture(t, setup, dlq_teardown);
     tcase_set_timeout(t, 60);
     tcase_add_test(t, lists);
+    tcase_add_test(t, lists_what_is_named);
+    tcase_add_test(t, chooses_as_list_does);
+    tcase_add_test(t, counts_by);
+    tcase_add_test(t, fits_a_terminal);
     tcase_add_test(t, lists_as_a_table);
     tcase_add_test(t, pages);
     tcase_add_test(t, shows);
     tcase_add_test(t, shows_what_is_there);
     tcase_add_test(t, recounts);
+    tcase_add_test(t, recounts_some);
+    tcase_add_test(t, output_is_lost);
     suite_add_tcase(suite, t);
     return testing_main(suite);
 }

@@ -126,17 +126,75 @@ START_TEST(dry)
 }
 END_TEST
 
-static const char *const points[] = {"discard.after_decision=kill@1", "discard.after_letter=kill@1",
-                                     "discard.after_letter=kill@3", "decide.after_commit=kill@1"};
+/* Chosen by an option, and not by their ids: shown, then done if it is still the number that was shown. */
+START_TEST(chosen)
+{
+    CTL("dlq", "discard", "--note", "a test", "--reason", "delivery_limit", "--dry-run");
+    CTL_SAYS(EXIT_OK,
+             "orderctl: 4 of 4 would be discarded; nothing was changed; `--confirm 4` in the place of --dry-run "
+             "does it\n");
+    ck_assert_ptr_null(strstr(testing_ctl.out, ids[4]));
+    ck_assert_ptr_null(strstr(testing_ctl.out, ids[5]));
+    CTL("dlq", "discard", "--note", "a test", "--reason", "delivery_limit", "--confirm", "5");
+    CTL_SAYS(EXIT_BAD_DATA,
+             "orderctl: dlq discard: 4 letters would change, not the 5 of --confirm; nothing was changed; "
+             "look again with --dry-run\n");
+    ck_assert_int_eq(in_state("discarded"), 0);
+    ck_assert_int_eq(testing_ctl_number("SELECT COUNT(*) FROM orders"), 1);
+    ck_assert_int_eq(testing_ctl_number("SELECT COUNT(*) FROM dead_letter_action WHERE action<>'drained'"), 0);
+    CTL("dlq", "discard", "--note", "a test", "--reason", "delivery_limit", "--confirm", "4");
+    CTL_SAYS(EXIT_OK, "orderctl: 4 of 4 are discarded now\n");
+    CTL("dlq", "discard", "--note", "a test", "--all", "--confirm", "1", "-q");
+    CTL_SAYS(EXIT_OK, "");
+    all_is_done();
+    CTL("dlq", "discard", "--note", "a test", "--all", "--confirm", "0");
+    CTL_SAYS(EXIT_OK, "orderctl: there is no such letter\n");
+
+    CTL("dlq", "restore", "--activity", sale_text, "--until", "now", "--dry-run");
+    CTL_SAYS(EXIT_OK,
+             "orderctl: 4 of 4 would be restored; nothing was changed; `--confirm 4` in the place of --dry-run "
+             "does it\n");
+    CTL("dlq", "restore", "--all", "--confirm", "4");
+    ck_assert_int_eq(testing_ctl.code, EXIT_BAD_DATA);
+    CTL("dlq", "restore", "--all", "--confirm", "5", "-q");
+    CTL_SAYS(EXIT_OK, "");
+    ck_assert_int_eq(in_state("open"), 5);
+    ck_assert_int_eq(in_state("replayed"), 1);
+}
+END_TEST
+
+/* Named ones may be confirmed too; then they have to be open, each counted once. */
+START_TEST(named_and_confirmed)
+{
+    CTL("dlq", "discard", "--note", "a test", ids[4], ids[5], ids[4], "--confirm", "2");
+    CTL_SAYS(EXIT_BAD_DATA,
+             "orderctl: dlq discard: 1 letters would change, not the 2 of --confirm; nothing was changed; "
+             "look again with --dry-run\n");
+    ck_assert_int_eq(in_state("discarded"), 0);
+    CTL("dlq", "discard", "--note", "a test", ids[4], ids[5], "--confirm", "1", "-q");
+    CTL_SAYS(EXIT_PARTIAL, "");
+    ck_assert_int_eq(in_state("discarded"), 1);
+}
+END_TEST
+
+static const char *const points[] = {"discard.before_decision=kill@1", "discard.after_decision=kill@1",
+                                     "discard.after_letter=kill@1", "discard.after_letter=kill@3",
+                                     "decide.after_commit=kill@1"};
 
 START_TEST(killed)
 {
     DLQ_KILLED(points[_i], "dlq", "discard", "--note", "a test", ids[0], ids[1], ids[2], ids[3], ids[4]);
     ck_assert_int_lt(in_state("discarded"), 5);
-    ck_assert_int_eq(testing_ctl_number("SELECT COUNT(*) FROM orders WHERE order_no='live'"), 1);
+    ck_assert_int_eq(testing_ctl_number("SELECT COUNT(*) FROM orders WHERE order_no='live'"), _i > 0);
+    ck_assert_int_eq(actions("rejects_order"), 1); /* before it is, so that no crash hides who did it */
     DISCARD("-q");
     CTL_SAYS(EXIT_OK, "");
     all_is_done();
+    ck_assert_int_eq(testing_ctl_number("SELECT COUNT(*) FROM dead_letter_action WHERE action='rejects_order' AND "
+                                        "letter_id=%s AND note='order live, units that go back on sale: 2' AND who "
+                                        "LIKE '%%@%%'",
+                                        ids[0]),
+                     _i > 0 ? 1 : 2);
 }
 END_TEST
 
@@ -230,6 +288,8 @@ int main(void)
     tcase_set_timeout(t, 60);
     tcase_add_test(t, discards);
     tcase_add_test(t, dry);
+    tcase_add_test(t, chosen);
+    tcase_add_test(t, named_and_confirmed);
     tcase_add_loop_test(t, killed, 0, (int)(sizeof points / sizeof *points));
     tcase_add_test(t, restores);
     tcase_add_test(t, two_at_once);

@@ -21,8 +21,13 @@ static void setup(void)
     dlq_publish(&(struct dlq_letter){"", "order_unknown", "order.paid", "2026-11-29T10:00:00.123Z", slice_of("")});
     CTL("dlq", "drain", "-q");
     ck_assert_int_eq(testing_ctl.code, EXIT_OK);
-    testing_ctl_run_sql("UPDATE dead_letter SET state='discarded',times=7 WHERE message_id='m1';"
-                        "UPDATE dead_letter SET detail='\u51ac\\0\\'' WHERE message_id='m2'");
+    testing_ctl_run_sql(
+        "UPDATE dead_letter SET state='discarded',times=7 WHERE message_id='m1';"
+        "INSERT INTO dead_letter_action(letter_id,action,who,note,done_at) SELECT id,'discarded',"
+        "'\u51ac@web','it''s \\\\ a test','2026-11-29 10:00:01.123' FROM dead_letter WHERE message_id='m1';"
+        "INSERT INTO dead_letter_action(letter_id,action,who,done_at) SELECT id,'restored',"
+        "'\u51ac@web','2026-11-29 10:00:02' FROM dead_letter WHERE message_id='m1';"
+        "UPDATE dead_letter SET detail='\u51ac\\0\\'' WHERE message_id='m2'");
 }
 
 static void teardown(void)
@@ -80,7 +85,8 @@ START_TEST(there_and_back)
     ck_assert_int_eq(fingerprint(), before);
     ck_assert_int_eq(
         testing_ctl_number("SELECT COUNT(*) FROM dead_letter_action a JOIN dead_letter l ON l.id=a.letter_id "
-                           "WHERE action='imported' AND note='from %s' AND who LIKE '%%@%%'",
+                           "WHERE action='imported' AND note='from %s; the lines before this one are from there' AND "
+                           "who LIKE '%%@%%'",
                            file),
         5);
     testing_ctl_run_sql("UPDATE dead_letter SET state='resolved' WHERE message_id='m1'");
@@ -88,7 +94,29 @@ START_TEST(there_and_back)
     CTL_SAYS(EXIT_OK, "");
     counted(0, 5, 0);
     ck_assert_int_eq(testing_ctl_number("SELECT COUNT(*) FROM dead_letter WHERE state='resolved'"), 1);
-    ck_assert_int_eq(testing_ctl_number("SELECT COUNT(*) FROM dead_letter_action"), 5);
+    ck_assert_int_eq(testing_ctl_number("SELECT COUNT(*) FROM dead_letter_action"), 5 + 7);
+}
+END_TEST
+
+/* Who did what to a letter elsewhere, as it was there, before the line of who brought it here. */
+START_TEST(history_comes_along)
+{
+    static const char lines[] =
+        "SELECT COUNT(*) FROM dead_letter_action a JOIN dead_letter l ON l.id=a.letter_id WHERE "
+        "message_id='m1' AND CONCAT(action,'|',who,'|',note,'|',done_at)=";
+
+    CTL("dlq", "export", "--message-id", "m1", "-q");
+    keep(testing_ctl.out);
+    wipe();
+    CTL("dlq", "import", file, "--json");
+    counted(1, 0, 0);
+    ck_assert_int_eq(testing_ctl_number("%s'discarded|\u51ac@web|it''s \\\\ a test|2026-11-29 10:00:01.123000'", lines),
+                     1);
+    ck_assert_int_eq(testing_ctl_number("%s'restored|\u51ac@web||2026-11-29 10:00:02.000000'", lines), 1);
+    ck_assert_int_eq(testing_ctl_number("SELECT COUNT(*) FROM dead_letter_action"), 4);
+    ck_assert_int_eq(testing_ctl_number("SELECT action='imported' FROM dead_letter_action ORDER BY id DESC LIMIT 1"),
+                     1);
+    ck_assert_int_eq(testing_ctl_number("SELECT action='drained' FROM dead_letter_action ORDER BY id LIMIT 1"), 1);
 }
 END_TEST
 
@@ -126,13 +154,22 @@ END_TEST
     "{\"v\":1,\"id\":1,\"state\":" state ",\"reason\":" reason ",\"detail\":\"\",\"queue\":\"q\",\"activity\":null,"   \
     "\"order_no\":null,\"attempts\":0,\"deaths\":" deaths ",\"died_at\":" died ",\"death_told\":false,"                \
     "\"message_id\":\"i\",\"content_type\":\"\",\"headers\":{}," body "}"
-#define DIED "\"2026-11-29T10:00:00.000Z\""
-#define BODY "\"body\":\"b\""
+#define HISTORY(action, at) ",\"history\":[{\"done_at\":" at ",\"action\":" action ",\"who\":\"w\",\"note\":\"\"}]"
+#define DIED                "\"2026-11-29T10:00:00.000Z\""
+#define BODY                "\"body\":\"b\""
 
 static const struct {
     const char *line, *why; /* NULL: it is a letter */
 } lines[] = {
     {WHOLE("\"open\"", "\"constraint\"", "1", DIED, BODY), NULL},
+    {WHOLE("\"open\"", "\"constraint\"", "1", DIED, BODY HISTORY("\"drained\"", DIED)), NULL},
+    {WHOLE("\"open\"", "\"constraint\"", "1", DIED, BODY HISTORY("\"DROP\"", DIED)),
+     "its member is missing or wrong: history"},
+    {WHOLE("\"open\"", "\"constraint\"", "1", DIED, BODY HISTORY("7", DIED)),
+     "its member is missing or wrong: history"},
+    {WHOLE("\"open\"", "\"constraint\"", "1", DIED, BODY HISTORY("\"drained\"", "7")),
+     "its member is missing or wrong: history"},
+    {WHOLE("\"open\"", "\"constraint\"", "1", DIED, BODY ",\"history\":{}"), "its member is missing or wrong: history"},
     {"[]", "it is not one JSON object"},
     {"{\"v\":1", "it is not one JSON object"},
     {"{}", "its member is missing or wrong: state"},
@@ -186,6 +223,7 @@ int main(void)
     tcase_add_checked_fixture(t, setup, teardown);
     tcase_set_timeout(t, 60);
     tcase_add_test(t, there_and_back);
+    tcase_add_test(t, history_comes_along);
     tcase_add_test(t, again_after_a_crash);
     tcase_add_test(t, some_by_id);
     tcase_add_loop_test(t, wrong_lines, 0, (int)(sizeof lines / sizeof *lines));

@@ -16,6 +16,7 @@
 #include "../../src/program/ctl/print.h"
 #include "../../src/program/ctl/record.h"
 #include "../../src/program/ctl/tally.h"
+#include "orderd/dead_letter_store.h"
 #include "orderd/local_message_admin.h"
 #include "orderd/near.h"
 
@@ -23,28 +24,57 @@ static struct program p;
 
 /* ---- mistakes ---- */
 
-#define CREATE        "activity", "create"
-#define CREATE_ALL    "activity", "create", "--id", "1", "--title", "t", "--sku", "1", "--price", "1", "--currency", "CNY"
-#define HELP_OF(what) "; see `orderctl " what " --help`"
+#define CREATE         "activity", "create"
+#define CREATE_ALL     "activity", "create", "--id", "1", "--title", "t", "--sku", "1", "--price", "1", "--currency", "CNY"
+#define HELP_OF(what)  "; see `orderctl " what " --help`"
+#define NOTHING_CHOSEN "LETTER is missing, or an option that chooses letters, or --all"
+#define TWO_WAYS       "name letters or choose them by options, not both"
+#define ALL_ALONE      "--all is every letter: give it alone, or name letters, or choose them by options"
+#define UNCONFIRMED    "letters that are not named take --confirm with the number of them, which --dry-run shows"
 
 static const struct {
     const char *args[24];
     const char *sentence; /* without "orderctl: " and the newline */
 } mistakes[] = {
     {{NULL},
-     "a command is missing (one of migrate, topology, activity, order, outbox, dlq, reconcile, doctor, config, status); "
+     "a command is missing (one of migrate, topology, activity, order, outbox, dlq, reconcile, doctor, config, "
+     "status); "
      "see `orderctl --help`"},
     {{"migrat", NULL}, "unknown command \"migrat\" (did you mean \"migrate\"?); see `orderctl --help`"},
     {{"xyz", NULL}, "unknown command \"xyz\"; see `orderctl --help`"},
     {{"", NULL}, "unknown command \"\"; see `orderctl --help`"},
-    {{"dlq", "show", NULL}, "dlq show: LETTER is missing" HELP_OF("dlq show")},
+    {{"dlq", "show", NULL}, "dlq show: " NOTHING_CHOSEN HELP_OF("dlq show")},
+    {{"dlq", "discard", "--note", "x", NULL}, "dlq discard: " NOTHING_CHOSEN HELP_OF("dlq discard")},
+    {{"dlq", "restore", NULL}, "dlq restore: " NOTHING_CHOSEN HELP_OF("dlq restore")},
+    {{"dlq", "replay", "--confirm", "1", NULL}, "dlq replay: " NOTHING_CHOSEN HELP_OF("dlq replay")},
+    {{"dlq", "replay", "17", "--queue", "q", NULL}, "dlq replay: " TWO_WAYS HELP_OF("dlq replay")},
+    {{"dlq", "list", "17", "--since", "-1h", NULL}, "dlq list: " TWO_WAYS HELP_OF("dlq list")},
+    {{"dlq", "discard", "--all", "--reason", "constraint", "--note", "x", "--confirm", "7", NULL},
+     "dlq discard: " ALL_ALONE HELP_OF("dlq discard")},
+    {{"dlq", "restore", "--all", "17", NULL}, "dlq restore: " ALL_ALONE HELP_OF("dlq restore")},
+    {{"dlq", "discard", "--all", "--note", "x", NULL}, "dlq discard: " UNCONFIRMED HELP_OF("dlq discard")},
+    {{"dlq", "restore", "--activity", "1001", NULL}, "dlq restore: " UNCONFIRMED HELP_OF("dlq restore")},
+    {{"dlq", "discard", "--state", "discarded", "--note", "x", NULL},
+     "dlq discard: --state \"discarded\" is not one of open" HELP_OF("dlq discard")},
+    {{"dlq", "discard", "--reason", "sold", "--note", "x", "--dry-run", NULL},
+     "dlq discard: there is no reason \"sold\"; `orderctl dlq stats` shows those that occur" HELP_OF("dlq discard")},
+    {{"dlq", "stats", "--by", "reason,minutes", NULL},
+     "dlq stats: --by \"reason,minutes\" is not some of state|reason|queue|activity|minute|hour|day, with commas "
+     "between" HELP_OF("dlq stats")},
+    {{"dlq", "stats", "--by", "reason,", NULL},
+     "dlq stats: --by \"reason,\" is not some of state|reason|queue|activity|minute|hour|day, with commas "
+     "between" HELP_OF("dlq stats")},
+    {{"dlq", "stats", "--by", "hour,day", NULL},
+     "dlq stats: --by takes one of minute, hour and day" HELP_OF("dlq stats")},
     {{"dlq", "show", "17", "x", NULL},
      "dlq show: \"x\" is no id of a letter; `orderctl dlq list` shows them" HELP_OF("dlq show")},
     {{"dlq", "discard", "17", NULL}, "dlq discard: --note is missing" HELP_OF("dlq discard")},
-    {{"dlq", "export", NULL}, "dlq export: LETTER or --all is missing" HELP_OF("dlq export")},
-    {{"dlq", "export", "1", "--all", NULL}, "dlq export: name letters or give --all, not both" HELP_OF("dlq export")},
+    {{"dlq", "export", NULL}, "dlq export: " NOTHING_CHOSEN HELP_OF("dlq export")},
+    {{"dlq", "export", "1", "--all", NULL}, "dlq export: " ALL_ALONE HELP_OF("dlq export")},
     {{"dlq", "import", NULL}, "dlq import: FILE is missing" HELP_OF("dlq import")},
-    {{"dlq", "history", "-", NULL}, "dlq history: name one letter, or none for all" HELP_OF("dlq history")},
+    {{"dlq", "history", "--action", "lost", NULL},
+     "dlq history: --action \"lost\" is not one of drained|met_again|died_again|replayed|resolved|rejects_order|"
+     "discarded|restored|imported" HELP_OF("dlq history")},
     {{"dlq", "list", "--reason", "sold", NULL},
      "dlq list: there is no reason \"sold\"; `orderctl dlq stats` shows those that occur" HELP_OF("dlq list")},
     {{"dlq", "list", "--order", "a b", NULL},
@@ -541,7 +571,26 @@ START_TEST(tallied)
 }
 END_TEST
 
-/* What a row of --state says is a state of the table. */
+/* What a row of --state says is a state of its table. */
+START_TEST(states_of_letters)
+{
+    enum dead_letter_state state;
+    char words[64];
+    int rows = 0;
+
+    for (size_t i = 0; i < CTL_OPTION_COUNT; i++) {
+        const struct ctl_option *o = &ctl_options[i];
+
+        if (strncmp(ctl_commands[o->command].words, "dlq ", 4) != 0 || strcmp(o->spelling, "state") != 0)
+            continue;
+        snprintf(words, sizeof words, "%s", o->value);
+        for (char *word = strtok(words, "|"); word; word = strtok(NULL, "|"), rows++)
+            ck_assert_msg(dead_letter_state_of_name(slice_of(word), &state), "%s", word);
+    }
+    ck_assert_int_eq(rows, 4 * DEAD_LETTER_STATE_COUNT + 3); /* list, stats, show, export; replay, discard, restore */
+}
+END_TEST
+
 START_TEST(states)
 {
     char words[64];
@@ -626,6 +675,7 @@ int main(void)
     tcase_add_test(pure, span);
     tcase_add_test(pure, tallied);
     tcase_add_test(pure, states);
+    tcase_add_test(pure, states_of_letters);
     tcase_add_test(pure, record);
     tcase_add_test(pure, near_words);
     suite_add_tcase(s, line);

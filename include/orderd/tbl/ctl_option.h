@@ -10,6 +10,7 @@
  *           WHEN      2026-12-01T10:00:00Z, now, +5m
  *           PAST      2026-12-01T10:00:00Z, now, -5m
  *           CHOICE    one of the words that VALUE lists: "a|b|c"
+ *           CHOICES   some of them, with commas between
  * default   text as it would be written; "": it may be left out; NULL: it must be given (but for a FLAG)
  * No guard: included once per use. */
 X(migrate_up, dry_run, "dry-run", FLAG, "", 0, 0, NULL, "only show what would be applied")
@@ -83,27 +84,92 @@ X(outbox_purge, dry_run, "dry-run", FLAG, "", 0, 0, NULL, "only count what would
 
 X(dlq_drain, dry_run, "dry-run", FLAG, "", 0, 0, NULL, "only say how many letters wait in the queue")
 
+X(dlq_stats, by, "by", CHOICES, "state|reason|queue|activity|minute|hour|day", 0, 0, "",
+  "count by these, with commas between; without it by state,reason,queue,activity")
+X(dlq_stats, state, "state", CHOICE, "open|replayed|resolved|discarded", 0, 0, "", "only those in this state")
+X(dlq_stats, reason, "reason", TEXT, "REASON", 1, 40, "", "only those of this reason")
+X(dlq_stats, queue, "queue", TEXT, "QUEUE", 1, 255, "", "only those that were in this queue")
+X(dlq_stats, activity, "activity", NUMBER, "ID", 1, INT64_MAX, "", "only those of this activity")
+X(dlq_stats, order, "order", TEXT, "NO", 1, 40, "", "only those of this order number")
+X(dlq_stats, message_id, "message-id", TEXT, "TEXT", 1, 255, "", "only those of this message id")
+X(dlq_stats, since, "since", PAST, "WHEN", 0, 0, "", "only those that died then or later")
+X(dlq_stats, until, "until", PAST, "WHEN", 0, 0, "", "only those that died before")
+
 X(dlq_list, state, "state", CHOICE, "open|replayed|resolved|discarded", 0, 0, "", "only those in this state")
 X(dlq_list, reason, "reason", TEXT, "REASON", 1, 40, "", "only those of this reason")
 X(dlq_list, queue, "queue", TEXT, "QUEUE", 1, 255, "", "only those that were in this queue")
 X(dlq_list, activity, "activity", NUMBER, "ID", 1, INT64_MAX, "", "only those of this activity")
 X(dlq_list, order, "order", TEXT, "NO", 1, 40, "", "only those of this order number")
+X(dlq_list, message_id, "message-id", TEXT, "TEXT", 1, 255, "", "only those of this message id")
 X(dlq_list, since, "since", PAST, "WHEN", 0, 0, "", "only those that died then or later")
 X(dlq_list, until, "until", PAST, "WHEN", 0, 0, "", "only those that died before")
 X(dlq_list, limit, "limit", NUMBER, "N", 0, INT64_MAX, "100", "list at most N; 0: all")
 
+X(dlq_show, state, "state", CHOICE, "open|replayed|resolved|discarded", 0, 0, "", "only those in this state")
+X(dlq_show, reason, "reason", TEXT, "REASON", 1, 40, "", "only those of this reason")
+X(dlq_show, queue, "queue", TEXT, "QUEUE", 1, 255, "", "only those that were in this queue")
+X(dlq_show, activity, "activity", NUMBER, "ID", 1, INT64_MAX, "", "only those of this activity")
+X(dlq_show, order, "order", TEXT, "NO", 1, 40, "", "only those of this order number")
+X(dlq_show, message_id, "message-id", TEXT, "TEXT", 1, 255, "", "only those of this message id")
+X(dlq_show, since, "since", PAST, "WHEN", 0, 0, "", "only those that died then or later")
+X(dlq_show, until, "until", PAST, "WHEN", 0, 0, "", "only those that died before")
+X(dlq_show, all, "all", FLAG, "", 0, 0, NULL, "every letter of the table")
+
+X(dlq_history, who, "who", TEXT, "NAME", 1, 200, "", "only what NAME did: name@host, or a name at any host")
+X(dlq_history, action, "action", CHOICE,
+  "drained|met_again|died_again|replayed|resolved|rejects_order|discarded|restored|imported", 0, 0, "",
+  "only what was done so")
+X(dlq_history, since, "since", PAST, "WHEN", 0, 0, "", "only what was done then or later")
+X(dlq_history, until, "until", PAST, "WHEN", 0, 0, "", "only what was done before")
 X(dlq_history, limit, "limit", NUMBER, "N", 0, INT64_MAX, "100", "show the last N lines; 0: all")
 
+X(dlq_replay, state, "state", CHOICE, "open", 0, 0, "", "those that are chosen by options are open ones, with or without this")
+X(dlq_replay, reason, "reason", TEXT, "REASON", 1, 40, "", "only those of this reason")
+X(dlq_replay, queue, "queue", TEXT, "QUEUE", 1, 255, "", "only those that were in this queue")
+X(dlq_replay, activity, "activity", NUMBER, "ID", 1, INT64_MAX, "", "only those of this activity")
+X(dlq_replay, order, "order", TEXT, "NO", 1, 40, "", "only those of this order number")
+X(dlq_replay, message_id, "message-id", TEXT, "TEXT", 1, 255, "", "only those of this message id")
+X(dlq_replay, since, "since", PAST, "WHEN", 0, 0, "", "only those that died then or later")
+X(dlq_replay, until, "until", PAST, "WHEN", 0, 0, "", "only those that died before")
+X(dlq_replay, all, "all", FLAG, "", 0, 0, NULL, "every open letter")
 X(dlq_replay, confirm, "confirm", NUMBER, "N", 0, INT64_MAX, "", "do it, where N letters would be replayed or resolved")
 X(dlq_replay, rate, "rate", NUMBER, "N", 1, 100000, "20", "send N a second, in the order in which they are named")
 X(dlq_replay, max, "max", NUMBER, "N", 1, 1000, "3", "refuse a letter that was replayed N times and came back")
 
+X(dlq_discard, state, "state", CHOICE, "open", 0, 0, "", "those that are chosen by options are open ones, with or without this")
+X(dlq_discard, reason, "reason", TEXT, "REASON", 1, 40, "", "only those of this reason")
+X(dlq_discard, queue, "queue", TEXT, "QUEUE", 1, 255, "", "only those that were in this queue")
+X(dlq_discard, activity, "activity", NUMBER, "ID", 1, INT64_MAX, "", "only those of this activity")
+X(dlq_discard, order, "order", TEXT, "NO", 1, 40, "", "only those of this order number")
+X(dlq_discard, message_id, "message-id", TEXT, "TEXT", 1, 255, "", "only those of this message id")
+X(dlq_discard, since, "since", PAST, "WHEN", 0, 0, "", "only those that died then or later")
+X(dlq_discard, until, "until", PAST, "WHEN", 0, 0, "", "only those that died before")
+X(dlq_discard, all, "all", FLAG, "", 0, 0, NULL, "every open letter")
 X(dlq_discard, note, "note", TEXT, "TEXT", 1, 400, NULL, "why; kept in the history")
+X(dlq_discard, confirm, "confirm", NUMBER, "N", 0, INT64_MAX, "", "do it, where N letters would be discarded")
 X(dlq_discard, dry_run, "dry-run", FLAG, "", 0, 0, NULL, "only show what would be done")
 
+X(dlq_restore, state, "state", CHOICE, "discarded", 0, 0, "", "those that are chosen by options are discarded ones, with or without this")
+X(dlq_restore, reason, "reason", TEXT, "REASON", 1, 40, "", "only those of this reason")
+X(dlq_restore, queue, "queue", TEXT, "QUEUE", 1, 255, "", "only those that were in this queue")
+X(dlq_restore, activity, "activity", NUMBER, "ID", 1, INT64_MAX, "", "only those of this activity")
+X(dlq_restore, order, "order", TEXT, "NO", 1, 40, "", "only those of this order number")
+X(dlq_restore, message_id, "message-id", TEXT, "TEXT", 1, 255, "", "only those of this message id")
+X(dlq_restore, since, "since", PAST, "WHEN", 0, 0, "", "only those that died then or later")
+X(dlq_restore, until, "until", PAST, "WHEN", 0, 0, "", "only those that died before")
+X(dlq_restore, all, "all", FLAG, "", 0, 0, NULL, "every discarded letter")
 X(dlq_restore, note, "note", TEXT, "TEXT", 1, 400, "", "why; kept in the history")
+X(dlq_restore, confirm, "confirm", NUMBER, "N", 0, INT64_MAX, "", "do it, where N letters would be restored")
 X(dlq_restore, dry_run, "dry-run", FLAG, "", 0, 0, NULL, "only show what would be done")
 
+X(dlq_export, state, "state", CHOICE, "open|replayed|resolved|discarded", 0, 0, "", "only those in this state")
+X(dlq_export, reason, "reason", TEXT, "REASON", 1, 40, "", "only those of this reason")
+X(dlq_export, queue, "queue", TEXT, "QUEUE", 1, 255, "", "only those that were in this queue")
+X(dlq_export, activity, "activity", NUMBER, "ID", 1, INT64_MAX, "", "only those of this activity")
+X(dlq_export, order, "order", TEXT, "NO", 1, 40, "", "only those of this order number")
+X(dlq_export, message_id, "message-id", TEXT, "TEXT", 1, 255, "", "only those of this message id")
+X(dlq_export, since, "since", PAST, "WHEN", 0, 0, "", "only those that died then or later")
+X(dlq_export, until, "until", PAST, "WHEN", 0, 0, "", "only those that died before")
 X(dlq_export, all, "all", FLAG, "", 0, 0, NULL, "every letter of the table")
 
 X(dlq_import, dry_run, "dry-run", FLAG, "", 0, 0, NULL, "only read it, and say what would be added")

@@ -57,6 +57,7 @@ X(WALK_BEFORE_RECORD, "walk.before_record")   /* all is done, the walk is not wr
 X(DRAIN_BEFORE_COMMIT, "drain.before_commit") /* letters are in the transaction, none is committed */
 X(DRAIN_AFTER_COMMIT, "drain.after_commit")   /* their rows are there, nobody knows */
 X(DRAIN_BEFORE_ACK, "drain.before_ack")       /* one letter is about to be acknowledged */
+X(DISCARD_BEFORE_DECISION, "discard.before_decision") /* it is written down that the letter's order is rejected, it is not */
 X(DISCARD_AFTER_DECISION, "discard.after_decision") /* the letter's order is rejected, the letter is open */
 X(DISCARD_AFTER_LETTER, "discard.after_letter")     /* one letter is discarded, the next ones are not */
 X(REPLAY_BEFORE_COMMIT, "replay.before_commit") /* one letter's change is composed, nothing of it is sent */

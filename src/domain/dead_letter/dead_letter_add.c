@@ -44,7 +44,29 @@ static void add_insert(const struct db *db, struct strbuf *sql, const struct dea
                 row->times, row->death_told, at, dead_letter_state_name(row->state));
 }
 
-bool dead_letter_store_add(struct db *db, const struct dead_letter_row *row, const char *who, struct slice note,
+/* LAST_INSERT_ID() is the letter's only until the first of these lines has an id of its own. */
+static void add_history(const struct db *db, struct strbuf *sql, const struct dead_letter_origin *origin)
+{
+    char at[32];
+
+    strbuf_add_str(sql, "SET @letter=LAST_INSERT_ID();");
+    for (size_t i = 0; i < origin->history_count; i++) {
+        const struct dead_letter_action *a = &origin->history[i];
+
+        strbuf_add_str(sql, "INSERT INTO dead_letter_action SET ");
+        dead_letter_set_text(db, sql, "who", a->who, a->who.len);
+        dead_letter_set_text(db, sql, "note", a->note, a->note.len);
+        dead_letter_set_text(db, sql, "action", a->action, a->action.len);
+        clock_format_sql(at, sizeof at, a->done_at);
+        strbuf_addf(sql, "done_at='%s',letter_id=@letter;", at);
+    }
+    strbuf_add_str(sql, "INSERT INTO dead_letter_action SET action='imported',");
+    dead_letter_set_text(db, sql, "who", slice_of(origin->who), DEAD_LETTER_WHO_MAX);
+    dead_letter_set_text(db, sql, "note", origin->note, DEAD_LETTER_NOTE_MAX);
+    strbuf_add_str(sql, "letter_id=@letter;");
+}
+
+bool dead_letter_store_add(struct db *db, const struct dead_letter_row *row, const struct dead_letter_origin *origin,
                            bool dry_run, bool *added, struct error *err)
 {
     struct strbuf sql = STRBUF_INIT;
@@ -56,8 +78,8 @@ bool dead_letter_store_add(struct db *db, const struct dead_letter_row *row, con
         return true;
     strbuf_add_str(&sql, "START TRANSACTION;");
     add_insert(db, &sql, row);
-    dead_letter_add_action(db, &sql, 0, "imported", who, note);
-    strbuf_add_str(&sql, ";COMMIT");
+    add_history(db, &sql, origin);
+    strbuf_add_str(&sql, "COMMIT");
     ok = db_run(db, (struct slice){sql.data, sql.len}, err);
     strbuf_release(&sql);
     if (ok)

@@ -50,27 +50,44 @@ static void add_equal(const struct db *db, struct strbuf *sql, const char *colum
     db_add_quoted(db, sql, value);
 }
 
-static void add_time(struct strbuf *sql, const char *comparison, int64_t ms)
+void dead_letter_add_ids(struct strbuf *sql, const char *column, const int64_t *ids, size_t count)
+{
+    strbuf_addf(sql, " AND %s IN (", column);
+    for (size_t i = 0; i < count; i++) {
+        if (i > 0)
+            strbuf_add_char(sql, ',');
+        strbuf_add_i64(sql, ids[i]);
+    }
+    strbuf_add_char(sql, ')');
+}
+
+void dead_letter_add_time(struct strbuf *sql, const char *comparison, int64_t ms)
 {
     char text[32];
 
     if (ms == 0)
         return;
     clock_format_sql(text, sizeof text, ms);
-    strbuf_addf(sql, " AND died_at%s'%s'", comparison, text);
+    strbuf_addf(sql, " AND %s'%s'", comparison, text);
 }
 
-static void add_filter(const struct db *db, struct strbuf *sql, const struct dead_letter_filter *f)
+void dead_letter_add_filter(const struct db *db, struct strbuf *sql, const struct dead_letter_filter *f)
 {
+    if (f->ids)
+        dead_letter_add_ids(sql, "id", f->ids, f->id_count);
     if (f->by_state)
         strbuf_addf(sql, " AND state='%s'", dead_letter_state_name(f->state));
     add_equal(db, sql, "reason", f->reason);
     add_equal(db, sql, "queue", f->queue);
     add_equal(db, sql, "order_no", f->order_no);
+    if (f->message_id.ptr) {
+        strbuf_add_str(sql, " AND message_id=_binary");
+        db_add_quoted(db, sql, f->message_id);
+    }
     if (f->activity_id)
         strbuf_addf(sql, " AND activity_id=%" PRId64, f->activity_id);
-    add_time(sql, ">=", f->since);
-    add_time(sql, "<", f->until);
+    dead_letter_add_time(sql, "died_at>=", f->since);
+    dead_letter_add_time(sql, "died_at<", f->until);
 }
 
 bool dead_letter_store_page(struct db *db, const struct dead_letter_filter *filter, int64_t *after, size_t max,
@@ -81,7 +98,7 @@ bool dead_letter_store_page(struct db *db, const struct dead_letter_filter *filt
     bool ok;
 
     strbuf_addf(&sql, "SELECT " COLUMNS " FROM dead_letter WHERE id>%" PRId64, *after);
-    add_filter(db, &sql, filter);
+    dead_letter_add_filter(db, &sql, filter);
     strbuf_addf(&sql, " ORDER BY id LIMIT %zu", max);
     ok = db_query(db, (struct slice){sql.data, sql.len}, take_row, &reading, err);
     strbuf_release(&sql);
@@ -90,6 +107,41 @@ bool dead_letter_store_page(struct db *db, const struct dead_letter_filter *filt
     *end = reading.rows < max;
     *after = reading.rows ? reading.last : *after;
     return true;
+}
+
+struct naming {
+    dead_letter_id_fn on_id;
+    void *arg;
+    size_t rows;
+    int64_t last;
+};
+
+static bool take_id(void *arg, const struct slice *c, unsigned count)
+{
+    struct naming *n = arg;
+
+    if (count != 1 || !db_column_i64(c[0], &n->last))
+        return false;
+    n->rows++;
+    n->on_id(n->arg, n->last);
+    return true;
+}
+
+bool dead_letter_store_ids(struct db *db, const struct dead_letter_filter *filter, int64_t *after, size_t max,
+                           dead_letter_id_fn on_id, void *arg, bool *end, struct error *err)
+{
+    struct naming naming = {.on_id = on_id, .arg = arg, .last = *after};
+    struct strbuf sql = STRBUF_INIT;
+    bool ok;
+
+    strbuf_addf(&sql, "SELECT id FROM dead_letter WHERE id>%" PRId64, *after);
+    dead_letter_add_filter(db, &sql, filter);
+    strbuf_addf(&sql, " ORDER BY id LIMIT %zu", max);
+    ok = db_query(db, (struct slice){sql.data, sql.len}, take_id, &naming, err);
+    strbuf_release(&sql);
+    *end = naming.rows < max;
+    *after = naming.last;
+    return ok;
 }
 
 bool dead_letter_store_get(struct db *db, int64_t id, dead_letter_row_fn on_row, void *arg, bool *found,
@@ -103,41 +155,5 @@ bool dead_letter_store_get(struct db *db, int64_t id, dead_letter_row_fn on_row,
     ok = db_query(db, (struct slice){sql.data, sql.len}, take_row, &reading, err);
     strbuf_release(&sql);
     *found = reading.rows > 0;
-    return ok;
-}
-
-/* ---- history ---- */
-
-struct recounting {
-    dead_letter_action_fn on_action;
-    void *arg;
-};
-
-static bool take_action(void *arg, const struct slice *c, unsigned count)
-{
-    struct recounting *r = arg;
-    struct dead_letter_action a = {.action = c[3], .who = c[4], .note = c[5]};
-
-    if (count != 6 || !db_column_i64(c[0], &a.id) || !db_column_i64(c[1], &a.letter_id) ||
-        !db_column_i64(c[2], &a.done_at))
-        return false;
-    r->on_action(r->arg, &a);
-    return true;
-}
-
-bool dead_letter_store_history(struct db *db, int64_t letter_id, int64_t max, dead_letter_action_fn on_action,
-                               void *arg, struct error *err)
-{
-    struct recounting recounting = {on_action, arg};
-    struct strbuf sql = STRBUF_INIT;
-    bool ok;
-
-    strbuf_add_str(&sql,
-                   "SELECT * FROM (SELECT id,letter_id," MS("done_at") ",action,who,note FROM dead_letter_action");
-    if (letter_id)
-        strbuf_addf(&sql, " WHERE letter_id=%" PRId64, letter_id);
-    strbuf_addf(&sql, " ORDER BY id DESC LIMIT %" PRId64 ") latest ORDER BY id", max);
-    ok = db_query(db, (struct slice){sql.data, sql.len}, take_action, &recounting, err);
-    strbuf_release(&sql);
     return ok;
 }

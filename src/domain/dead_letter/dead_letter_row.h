@@ -28,8 +28,13 @@ void dead_letter_set_bytes(const struct db *db, struct strbuf *sql, const char *
 /* The expression for letter_key. */
 void dead_letter_add_key(const struct db *db, struct strbuf *sql, struct slice message_id, struct slice body);
 
-/* A row of the audit, for the caller's transaction. id 0: of the letter that was just inserted. */
+/* A line of the audit, for the caller's transaction. */
 void dead_letter_add_action(const struct db *db, struct strbuf *sql, int64_t id, const char *action, const char *who,
                             struct slice note);
+
+/* " AND column IN (...)"; " AND comparison'time'", nothing where ms is 0; all that the filter asks for, likewise. */
+void dead_letter_add_ids(struct strbuf *sql, const char *column, const int64_t *ids, size_t count);
+void dead_letter_add_time(struct strbuf *sql, const char *comparison, int64_t ms);
+void dead_letter_add_filter(const struct db *db, struct strbuf *sql, const struct dead_letter_filter *filter);
 
 #endif

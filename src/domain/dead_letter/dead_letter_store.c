@@ -60,13 +60,9 @@ void dead_letter_add_action(const struct db *db, struct strbuf *sql, int64_t id,
                             struct slice note)
 {
     strbuf_add_str(sql, "INSERT INTO dead_letter_action SET ");
-    dead_letter_set_text(db, sql, "who", slice_of(who), 200);
-    dead_letter_set_text(db, sql, "note", note, 400);
-    strbuf_addf(sql, "action='%s',letter_id=", action);
-    if (id)
-        strbuf_add_i64(sql, id);
-    else
-        strbuf_add_str(sql, "LAST_INSERT_ID()");
+    dead_letter_set_text(db, sql, "who", slice_of(who), DEAD_LETTER_WHO_MAX);
+    dead_letter_set_text(db, sql, "note", note, DEAD_LETTER_NOTE_MAX);
+    strbuf_addf(sql, "action='%s',letter_id=%" PRId64, action, id);
 }
 
 /* The length keeps a message id from going on in the body. */
@@ -273,35 +269,4 @@ bool dead_letter_store_take(struct db *db, const struct broker_delivery *list, s
             return false;
     }
     return true;
-}
-
-/* ---- counting ---- */
-
-struct counting {
-    dead_letter_count_fn on_count;
-    void *arg;
-};
-
-static bool take_count(void *arg, const struct slice *c, unsigned count)
-{
-    struct counting *counting = arg;
-    struct dead_letter_count n = {.reason = c[1], .queue = c[2]};
-
-    if (count != 7 || !dead_letter_state_of_name(c[0], &n.state) || !db_column_i64(c[3], &n.activity_id) ||
-        !db_column_i64(c[4], &n.letters) || !db_column_i64(c[5], &n.times) || !db_column_i64(c[6], &n.oldest_ms))
-        return false;
-    counting->on_count(counting->arg, &n);
-    return true;
-}
-
-bool dead_letter_store_count(struct db *db, dead_letter_count_fn on_count, void *arg, struct error *err)
-{
-    struct counting counting = {on_count, arg};
-
-    return db_query(db,
-                    slice_of("SELECT CAST(state AS CHAR),reason,queue,COALESCE(activity_id,0),COUNT(*) AS letters,"
-                             "CAST(SUM(times) AS SIGNED),GREATEST(0,TIMESTAMPDIFF(MICROSECOND,MIN(died_at),"
-                             "UTC_TIMESTAMP(6)) DIV 1000) FROM dead_letter GROUP BY state,reason,queue,activity_id "
-                             "ORDER BY state='open' DESC,dead_letter.state,letters DESC,reason,queue,activity_id"),
-                    take_count, &counting, err);
 }

@@ -31,7 +31,7 @@ enum ctl_option_id {
     CTL_OPTION_COUNT
 };
 
-enum ctl_type { CTL_FLAG, CTL_NUMBER, CTL_DURATION, CTL_TEXT, CTL_WHEN, CTL_PAST, CTL_CHOICE };
+enum ctl_type { CTL_FLAG, CTL_NUMBER, CTL_DURATION, CTL_TEXT, CTL_WHEN, CTL_PAST, CTL_CHOICE, CTL_CHOICES };
 
 struct ctl;
 
@@ -76,7 +76,8 @@ extern const struct ctl_global ctl_globals[CTL_GLOBAL_COUNT];
 struct ctl_value {
     bool set; /* given, or by its default */
     const char *text;
-    int64_t number; /* NUMBER; DURATION in ms; WHEN and PAST: see struct activity_when; CHOICE: which, from 0 */
+    int64_t number; /* NUMBER; DURATION in ms; WHEN and PAST: see struct activity_when; CHOICE: which, from 0;
+                       CHOICES: bit 0 the first */
     bool relative;  /* WHEN, PAST */
 };
 

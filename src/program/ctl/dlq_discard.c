@@ -1,5 +1,6 @@
 /* orderctl dlq discard and restore. Letter by letter:
  *
+ *   killed after that is written down      nothing is done; again: as if it were the first time, and written down again
  *   killed after the order was rejected    the letter is open; again: there is a row, so the letter is only marked
  *   killed after a letter was marked       again: it is discarded already, and the next ones follow
  */
@@ -10,6 +11,8 @@
 #include "orderd/fault.h"
 #include "record.h"
 
+#define PAGE 1000 /* lines of the report */
+
 struct moving {
     struct ctl *ctl;
     struct db *db;
@@ -19,6 +22,7 @@ struct moving {
     char who[CTL_WHO_MAX];
     struct table table;
     struct strbuf line;
+    struct dlq_selection chosen;
     int64_t moved, refused;
     /* of the letter in hand */
     struct order order;
@@ -85,6 +89,18 @@ static void look(void *arg, const struct dead_letter_row *row)
     m->is_order = row->state == DEAD_LETTER_OPEN && dead_letter_is_order(row, m->ctl->conf->create_queue, &m->order);
 }
 
+/* First, since the decision has no other place that names the letter. */
+static bool announce(struct moving *m, int64_t id, struct error *err)
+{
+    char note[120];
+
+    snprintf(note, sizeof note, "order %s, units that go back on sale: %" PRId32, m->order.order_no, m->order.quantity);
+    if (!dead_letter_actions_add(m->db, id, "rejects_order", m->who, slice_of(note), err))
+        return false;
+    FAULT(DISCARD_BEFORE_DECISION);
+    return true;
+}
+
 static bool decide(struct moving *m, int64_t id, struct error *err)
 {
     bool found;
@@ -100,7 +116,7 @@ static bool decide(struct moving *m, int64_t id, struct error *err)
         return false;
     if (!m->revives || m->move.dry_run)
         return true;
-    if (!dead_letter_reject(m->db, &m->order, !m->ctl->conf->events_enabled, m->who, err))
+    if (!announce(m, id, err) || !dead_letter_reject(m->db, &m->order, !m->ctl->conf->events_enabled, m->who, err))
         return false;
     FAULT(DISCARD_AFTER_DECISION);
     return true;
@@ -108,31 +124,50 @@ static bool decide(struct moving *m, int64_t id, struct error *err)
 
 /* ---- work ---- */
 
-static bool move_all(struct moving *m, const struct dlq_ids *ids, struct error *err)
+static bool move_one(struct moving *m, int64_t id, struct error *err)
 {
-    for (size_t i = 0; i < ids->count; i++) {
-        enum dead_letter_moved result;
-        enum dead_letter_state was;
+    enum dead_letter_moved result;
+    enum dead_letter_state was;
 
-        if (m->move.to == DEAD_LETTER_DISCARDED && !decide(m, ids->list[i], err))
+    if (m->move.to == DEAD_LETTER_DISCARDED && !decide(m, id, err))
+        return false;
+    if (!dead_letter_store_move(m->db, id, &m->move, &result, &was, err))
+        return false;
+    if (result == DEAD_LETTER_MOVED && !m->move.dry_run)
+        FAULT(DISCARD_AFTER_LETTER);
+    report(m, id, result, was);
+    return true;
+}
+
+static bool move_all(struct moving *m, struct error *err)
+{
+    const struct dlq_ids *ids = &m->chosen.ids;
+
+    for (size_t i = 0; i < ids->count; i++) {
+        if (!move_one(m, ids->list[i], err))
             return false;
-        if (!dead_letter_store_move(m->db, ids->list[i], &m->move, &result, &was, err))
-            return false;
-        if (result == DEAD_LETTER_MOVED)
-            FAULT(DISCARD_AFTER_LETTER);
-        report(m, ids->list[i], result, was);
+        if (i % PAGE == PAGE - 1)
+            table_flush(m->ctl, &m->table);
+        print_progress(m->ctl, "%zu of %zu", i + 1, ids->count);
     }
     return true;
 }
 
-static void conclude(struct moving *m, const struct dlq_ids *ids)
+static void conclude(struct moving *m)
 {
-    if (ids->count == 0)
-        print_note(m->ctl, "standard input named no letter");
-    else if (m->move.dry_run)
-        print_note(m->ctl, "%" PRId64 " of %zu would be %s; nothing was changed", m->moved, ids->count, m->done);
+    size_t all = m->chosen.ids.count;
+
+    if (all == 0)
+        print_note(m->ctl, m->chosen.named ? "standard input named no letter" : "there is no such letter");
+    else if (!m->move.dry_run)
+        print_note(m->ctl, "%" PRId64 " of %zu are %s now", m->moved, all, m->done);
+    else if (m->chosen.named)
+        print_note(m->ctl, "%" PRId64 " of %zu would be %s; nothing was changed", m->moved, all, m->done);
     else
-        print_note(m->ctl, "%" PRId64 " of %zu are %s now", m->moved, ids->count, m->done);
+        print_note(m->ctl,
+                   "%" PRId64 " of %zu would be %s; nothing was changed; `--confirm %" PRId64 "` in the place of "
+                   "--dry-run does it",
+                   m->moved, all, m->done, m->moved);
     if (m->refused)
         m->ctl->code = EXIT_PARTIAL;
 }
@@ -140,21 +175,23 @@ static void conclude(struct moving *m, const struct dlq_ids *ids)
 static bool run(struct moving *m, struct error *err)
 {
     static const char *const heads[] = {"-LETTER", "RESULT", "DETAIL"};
-    struct dlq_ids ids = {0};
     bool ok;
 
     m->move.who = ctl_who(m->who);
     table_begin(&m->table, heads, sizeof heads / sizeof *heads);
-    ok = dlq_ids_read(m->ctl, &ids, err) && (m->db = ctl_open_schema(m->ctl, err)) && move_all(m, &ids, err);
+    ok = dlq_select_to_change(m->ctl, m->move.from, &m->chosen, err) && (m->db = ctl_open_schema(m->ctl, err)) &&
+         dlq_select_now(m->ctl, m->db, &m->chosen, err) &&
+         dlq_select_confirmed(m->ctl, m->db, m->move.from, &m->chosen, err) && move_all(m, err);
+    print_progress_end();
     table_end(m->ctl, &m->table);
     if (ok)
-        conclude(m, &ids);
-    else if (m->moved)
-        ctl_advise(m->ctl, "%" PRId64 " were %s before that; run the same command again for the rest", m->moved,
-                   m->done);
+        conclude(m);
+    else if (m->moved && !m->move.dry_run)
+        ctl_advise(m->ctl, "%" PRId64 " were %s before that; run the same command again for the rest%s", m->moved,
+                   m->done, m->chosen.named ? "" : ", with --dry-run first");
     kv_close(&m->kv);
     db_close(&m->db);
-    dlq_ids_free(&ids);
+    dlq_select_free(&m->chosen);
     strbuf_release(&m->line);
     return ok;
 }

@@ -6,12 +6,12 @@
 #include "payload.h"
 #include "record.h"
 
-#define PAGE 500
+#define PAGE 500 /* lines of a history */
 
 struct exporting {
     struct ctl *ctl;
     struct db *db;
-    struct dlq_ids ids;
+    struct dlq_selection chosen;
     struct strbuf line;
     size_t written;
 };
@@ -32,6 +32,7 @@ static void record_bytes(struct strbuf *line, const char *name, struct slice byt
     strbuf_release(&long_name);
 }
 
+/* An object that its history follows. */
 static void write_letter(void *arg, const struct dead_letter_row *row)
 {
     struct exporting *x = arg;
@@ -56,9 +57,33 @@ static void write_letter(void *arg, const struct dead_letter_row *row)
     strbuf_add_str(line, ",\"headers\":");
     strbuf_add_slice(line, row->headers);
     record_bytes(line, "body", row->body);
+}
+
+static void note_action(void *arg, const struct dead_letter_action *action)
+{
+    struct strbuf *line = arg;
+
+    record_open(line, NULL, '{');
+    record_time(line, "done_at", action->done_at);
+    record_slice(line, "action", action->action);
+    record_slice(line, "who", action->who);
+    record_slice(line, "note", action->note);
     record_close(line, '}');
-    record_print(line);
-    x->written++;
+}
+
+static bool write_history(struct exporting *x, int64_t id, struct error *err)
+{
+    const struct dead_letter_action_filter of = {.letters = &id, .letter_count = 1};
+    int64_t after = 0;
+    bool end = false;
+
+    record_open(&x->line, "history", '[');
+    while (!end) {
+        if (!dead_letter_actions(x->db, &of, &after, PAGE, note_action, &x->line, &end, err))
+            return false;
+    }
+    record_close(&x->line, ']');
+    return true;
 }
 
 static bool write_one(struct exporting *x, int64_t id, struct error *err)
@@ -70,58 +95,43 @@ static bool write_one(struct exporting *x, int64_t id, struct error *err)
     if (!found) {
         print_warning("there is no letter %" PRId64, id);
         x->ctl->code = EXIT_PARTIAL;
+        return true;
     }
+    if (!write_history(x, id, err))
+        return false;
+    record_close(&x->line, '}');
+    record_print(&x->line);
+    x->written++;
     return true;
-}
-
-static void note_id(void *arg, const struct dead_letter_row *row)
-{
-    dlq_ids_add(arg, row->id);
 }
 
 /* Ids page by page, since no query may run inside another one. */
 static bool write_all(struct exporting *x, struct error *err)
 {
-    static const struct dead_letter_filter any;
-    int64_t after = 0;
-    bool end = false;
+    struct dlq_walk walk = {.of = &x->chosen};
+    bool ok = true;
 
-    while (!end && !ferror(stdout)) {
-        x->ids.count = 0;
-        if (!dead_letter_store_page(x->db, &any, &after, PAGE, note_id, &x->ids, &end, err))
-            return false;
-        for (size_t i = 0; i < x->ids.count && !ferror(stdout); i++) {
-            if (!write_one(x, x->ids.list[i], err))
-                return false;
-        }
+    while (ok && !walk.end && !ferror(stdout)) {
+        ok = dlq_walk_next(x->db, &walk, err);
+        for (size_t i = 0; i < walk.count && ok && !ferror(stdout); i++)
+            ok = write_one(x, walk.ids[i], err);
         print_progress(x->ctl, "%zu written", x->written);
     }
-    return true;
-}
-
-static bool write_named(struct exporting *x, struct error *err)
-{
-    for (size_t i = 0; i < x->ids.count && !ferror(stdout); i++) {
-        if (!write_one(x, x->ids.list[i], err))
-            return false;
-    }
-    return true;
+    dlq_walk_end(&walk);
+    return ok;
 }
 
 bool ctl_dlq_export(struct ctl *ctl, struct error *err)
 {
-    bool all = ctl->values[CTL_OPTION_dlq_export_all].set, ok;
     struct exporting x = {.ctl = ctl};
+    bool ok = dlq_select(ctl, true, &x.chosen, err) && (x.db = ctl_open_schema(ctl, err)) &&
+              dlq_select_times(ctl, x.db, &x.chosen, err) && write_all(&x, err);
 
-    if (all == (ctl->operand_count > 0))
-        return ctl_misuse(ctl, err, all ? "name letters or give --all, not both" : "LETTER or --all is missing");
-    ok = dlq_ids_read(ctl, &x.ids, err) && (x.db = ctl_open_schema(ctl, err)) &&
-         (all ? write_all(&x, err) : write_named(&x, err));
     print_progress_end();
     if (ok)
         print_note(ctl, "%zu letters are written", x.written);
     strbuf_release(&x.line);
-    dlq_ids_free(&x.ids);
+    dlq_select_free(&x.chosen);
     db_close(&x.db);
     return ok;
 }

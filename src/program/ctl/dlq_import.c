@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "dlq.h"
+#include "orderd/check.h"
 #include "orderd/order.h"
 #include "payload.h"
 #include "record.h"
@@ -28,6 +29,8 @@ struct reading {
     struct dead_letter_row row;
     struct strbuf message_id, content_type, body;
     char *headers;
+    struct dead_letter_action *history; /* as long as the member */
+    size_t history_count;
     const char *wrong; /* NULL, or the member that is missing or not as it should be */
 };
 
@@ -87,16 +90,24 @@ static void read_order(struct reading *r)
     member(r, "activity", true);
 }
 
+static bool read_instant(struct slice at, int64_t *out)
+{
+    struct activity_when when = {0};
+
+    if (!at.ptr || strlen(at.ptr) != at.len || !ctl_parse_when(at.ptr, &when) || when.relative)
+        return false;
+    *out = when.ms;
+    return true;
+}
+
 static void read_death(struct reading *r)
 {
     struct slice at = text(r, "died_at", 40);
     const json_t *told = json_object_get(r->root, "death_told");
-    struct activity_when when = {0};
 
     if (!r->wrong)
-        member(r, "died_at", strlen(at.ptr) == at.len && ctl_parse_when(at.ptr, &when) && !when.relative);
+        member(r, "died_at", read_instant(at, &r->row.died_at));
     member(r, "death_told", json_is_boolean(told));
-    r->row.died_at = when.ms;
     r->row.death_told = json_is_true(told);
 }
 
@@ -116,13 +127,47 @@ static void read_headers(struct reading *r)
     r->row.headers = slice_of(r->headers);
 }
 
-static bool reason_word(struct slice word)
+static bool lower_word(struct slice word)
 {
     for (size_t i = 0; i < word.len; i++) {
         if (word.ptr[i] != '_' && (word.ptr[i] < 'a' || word.ptr[i] > 'z'))
             return false;
     }
     return word.len > 0;
+}
+
+static struct slice text_of(const json_t *object, const char *name)
+{
+    const json_t *value = json_object_get(object, name);
+
+    return (struct slice){json_string_value(value), json_string_length(value)};
+}
+
+/* A column counts characters, of at most four bytes; the database refuses what is longer. */
+static bool read_action(const json_t *line, struct dead_letter_action *out)
+{
+    out->action = text_of(line, "action");
+    out->who = text_of(line, "who");
+    out->note = text_of(line, "note");
+    return out->action.ptr && out->action.len <= 32 && lower_word(out->action) && out->who.ptr &&
+           out->who.len <= 4 * DEAD_LETTER_WHO_MAX && out->note.ptr && out->note.len <= 4 * DEAD_LETTER_NOTE_MAX &&
+           read_instant(text_of(line, "done_at"), &out->done_at);
+}
+
+/* A file that was written before letters took their history along has none. */
+static void read_history(struct reading *r)
+{
+    const json_t *list = json_object_get(r->root, "history");
+    size_t count = json_array_size(list);
+
+    if (!list)
+        return;
+    member(r, "history", json_is_array(list));
+    r->history = check_calloc(count + 1, sizeof *r->history);
+    while (r->history_count < count && !r->wrong) {
+        member(r, "history", read_action(json_array_get(list, r->history_count), &r->history[r->history_count]));
+        r->history_count++;
+    }
 }
 
 static void read_letter(struct reading *r)
@@ -134,7 +179,7 @@ static void read_letter(struct reading *r)
         member(r, "state", dead_letter_state_of_name(state, &r->row.state));
     r->row.reason = text(r, "reason", 40);
     if (!r->wrong)
-        member(r, "reason", reason_word(r->row.reason));
+        member(r, "reason", lower_word(r->row.reason));
     r->row.detail = text(r, "detail", 4 * 400);
     r->row.queue = text(r, "queue", TEXT_MAX * 3); /* bytes that were no text are three each */
     r->row.attempts = number(r, "attempts", 0);
@@ -142,6 +187,7 @@ static void read_letter(struct reading *r)
     read_order(r);
     read_death(r);
     read_headers(r);
+    read_history(r);
     r->row.message_id = bytes(r, "message_id", "message_id_base64", TEXT_MAX, &r->message_id);
     r->row.content_type = bytes(r, "content_type", "content_type_base64", TEXT_MAX, &r->content_type);
     r->row.body = bytes(r, "body", "body_base64", SIZE_MAX, &r->body);
@@ -151,6 +197,7 @@ static void end_reading(struct reading *r)
 {
     json_decref(r->root);
     free(r->headers);
+    free(r->history);
     strbuf_release(&r->message_id);
     strbuf_release(&r->content_type);
     strbuf_release(&r->body);
@@ -165,11 +212,15 @@ static void add_wrong(struct importing *m, const char *why, const char *what)
 }
 
 /* What the database refuses for the letter's own sake is the line's fault. */
-static bool add_letter(struct importing *m, const struct dead_letter_row *row, struct error *err)
+static bool add_letter(struct importing *m, const struct reading *r, struct error *err)
 {
+    struct dead_letter_origin origin = {.history = r->history, .history_count = r->history_count, .who = m->who};
+    char note[400];
     bool added;
 
-    if (!dead_letter_store_add(m->db, row, m->who, slice_of(m->note), m->dry_run, &added, err)) {
+    snprintf(note, sizeof note, "%s%s", m->note, r->history_count ? "; the lines before this one are from there" : "");
+    origin.note = slice_of(note);
+    if (!dead_letter_store_add(m->db, &r->row, &origin, m->dry_run, &added, err)) {
         if (!db_usable(m->db) || error_class_of(err) != ERROR_CLASS_PERMANENT)
             return false;
         add_wrong(m, "", err->text);
@@ -194,7 +245,7 @@ static bool take_line(struct importing *m, struct slice line, struct error *err)
         if (r.wrong)
             add_wrong(m, "its member is missing or wrong: ", r.wrong);
         else
-            ok = add_letter(m, &r.row, err);
+            ok = add_letter(m, &r, err);
     }
     end_reading(&r);
     return ok;

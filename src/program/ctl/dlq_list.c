@@ -1,19 +1,16 @@
 /* orderctl dlq list */
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
+#include <stdlib.h>
 
 #include "dlq.h"
 #include "limit.h"
-#include "orderd/activity_store.h"
-#include "orderd/reason.h"
-#include "outbox.h"
 #include "record.h"
 
 #define PAGE 1000
 
 struct listing {
-    const struct ctl *ctl;
+    struct ctl *ctl;
     struct table table;
     struct strbuf line;
     struct limit limit;
@@ -50,7 +47,7 @@ static void list(void *arg, const struct dead_letter_row *row)
     record_print(&l->line);
 }
 
-static bool list_all(struct db *db, const struct dead_letter_filter *filter, struct listing *l, struct error *err)
+static bool list_chosen(struct db *db, const struct dead_letter_filter *filter, struct listing *l, struct error *err)
 {
     int64_t after = 0;
     bool end = false;
@@ -64,65 +61,63 @@ static bool list_all(struct db *db, const struct dead_letter_filter *filter, str
     return true;
 }
 
-static void conclude(const struct listing *l)
+static int by_number(const void *a, const void *b)
 {
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* Ascending, as those that are chosen. */
+static bool list_named(struct db *db, struct dlq_selection *s, struct listing *l, struct error *err)
+{
+    struct dlq_walk walk = {.of = s};
+
+    if (s->ids.count)
+        qsort(s->ids.list, s->ids.count, sizeof *s->ids.list, by_number);
+    while (!walk.end && !l->limit.more && !ferror(stdout)) {
+        if (!dlq_walk_next(db, &walk, err))
+            return false;
+        if (walk.count &&
+            !list_chosen(db, &(struct dead_letter_filter){.ids = walk.ids, .id_count = walk.count}, l, err))
+            return false;
+    }
+    return true;
+}
+
+static void conclude(const struct listing *l, const struct dlq_selection *s)
+{
+    int64_t missing = (int64_t)s->ids.count - l->limit.listed;
+
     if (l->limit.more)
         print_note(l->ctl, "these are the first %" PRId64 ", there are more; `--limit 0` lists all", l->limit.most);
-    else if (l->limit.listed == 0 && !l->ctl->json)
+    else if (l->limit.listed == 0 && !l->ctl->json && !s->named)
         print_note(l->ctl, "there is no such letter");
-}
-
-static bool choose(struct ctl *ctl, struct db *db, struct dead_letter_filter *f, struct error *err)
-{
-    const struct ctl_value *v = ctl->values;
-    int64_t now;
-
-    if (!activity_store_now(db, &now, err))
-        return false;
-    f->by_state = v[CTL_OPTION_dlq_list_state].set;
-    if (f->by_state)
-        (void)dead_letter_state_of_name(outbox_text(&v[CTL_OPTION_dlq_list_state]), &f->state);
-    f->reason = outbox_text(&v[CTL_OPTION_dlq_list_reason]);
-    f->queue = outbox_text(&v[CTL_OPTION_dlq_list_queue]);
-    f->order_no = outbox_text(&v[CTL_OPTION_dlq_list_order]);
-    f->activity_id = v[CTL_OPTION_dlq_list_activity].set ? v[CTL_OPTION_dlq_list_activity].number : 0;
-    f->since = outbox_instant(&v[CTL_OPTION_dlq_list_since], now);
-    f->until = outbox_instant(&v[CTL_OPTION_dlq_list_until], now);
-    return true;
-}
-
-/* A typing mistake would find nothing, which looks like good news. */
-static bool usage(struct ctl *ctl, struct error *err)
-{
-    const struct ctl_value *reason = &ctl->values[CTL_OPTION_dlq_list_reason];
-    const struct ctl_value *order = &ctl->values[CTL_OPTION_dlq_list_order];
-
-    if (reason->set && strcmp(reason->text, DEAD_LETTER_REASON_UNKNOWN) != 0 && !reason_of_name(reason->text))
-        return ctl_misuse(ctl, err, "there is no reason \"%.60s\"; `orderctl dlq stats` shows those that occur",
-                          reason->text);
-    if (order->set && !order_no_valid(slice_of(order->text)))
-        return ctl_misuse(ctl, err, "\"%.60s\" is no order number (1 to 28 of [0-9A-Za-z_], with an optional -r<n>)",
-                          order->text);
-    return true;
+    else if (s->named && s->ids.count == 0)
+        print_note(l->ctl, "standard input named no letter");
+    if (!s->named || l->limit.more || missing == 0)
+        return;
+    print_warning("%" PRId64 " of the %zu letters are not there", missing, s->ids.count);
+    l->ctl->code = EXIT_PARTIAL;
 }
 
 bool ctl_dlq_list(struct ctl *ctl, struct error *err)
 {
-    static const char *const heads[] = {"-ID",   "STATE", "REASON",  "QUEUE", "-ACTIVITY",
-                                        "ORDER", "-DIED", "-DEATHS", "DETAIL"};
-    struct dead_letter_filter filter = {0};
+    static const char *const heads[] = {"-ID",    "STATE", "REASON",   "?QUEUE", "?-ACTIVITY",
+                                        "=ORDER", "-DIED", "?-DEATHS", "DETAIL"};
     struct listing l = {.ctl = ctl, .limit.most = ctl->values[CTL_OPTION_dlq_list_limit].number};
-    struct db *db;
+    struct dlq_selection s;
+    struct db *db = NULL;
     bool ok;
 
-    if (!usage(ctl, err) || !(db = ctl_open_schema(ctl, err)))
-        return false;
     table_begin(&l.table, heads, sizeof heads / sizeof *heads);
-    ok = choose(ctl, db, &filter, err) && list_all(db, &filter, &l, err);
+    ok = dlq_select(ctl, false, &s, err) && (db = ctl_open_schema(ctl, err)) && dlq_select_times(ctl, db, &s, err) &&
+         (s.named ? list_named(db, &s, &l, err) : list_chosen(db, &s.filter, &l, err));
     table_end(ctl, &l.table);
     if (ok)
-        conclude(&l);
+        conclude(&l, &s);
     strbuf_release(&l.line);
+    dlq_select_free(&s);
     db_close(&db);
     return ok;
 }

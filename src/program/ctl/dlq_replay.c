@@ -126,10 +126,10 @@ static bool confirmed(struct replaying *r, const struct dlq_ids *ids, struct err
                      number);
 }
 
-static void conclude(const struct replaying *r, const struct dlq_ids *ids)
+static void conclude(const struct replaying *r, const struct dlq_selection *chosen)
 {
-    if (ids->count == 0)
-        print_note(r->ctl, "standard input named no letter");
+    if (chosen->ids.count == 0)
+        print_note(r->ctl, chosen->named ? "standard input named no letter" : "there is no such letter");
     else if (!r->act)
         print_note(r->ctl,
                    "%" PRId64 " would be replayed, %" PRId64 " resolved, %" PRId64
@@ -147,23 +147,24 @@ bool ctl_dlq_replay(struct ctl *ctl, struct error *err)
 {
     static const char *const heads[] = {"-LETTER", "RESULT", "WHY"};
     struct replaying r = {.ctl = ctl, .act = ctl->values[CTL_OPTION_dlq_replay_confirm].set};
-    struct dlq_ids ids = {0};
+    struct dlq_selection chosen;
     int64_t qualified;
     bool ok;
 
     ctl_who(r.who);
     table_begin(&r.table, heads, sizeof heads / sizeof *heads);
-    ok = dlq_ids_read(ctl, &ids, err) && (r.db = ctl_open_schema(ctl, err)) && confirmed(&r, &ids, err) &&
-         go_over(&r, &ids, false, &qualified, err);
+    ok = dlq_select_to_change(ctl, DEAD_LETTER_OPEN, &chosen, err) && (r.db = ctl_open_schema(ctl, err)) &&
+         dlq_select_now(ctl, r.db, &chosen, err) && confirmed(&r, &chosen.ids, err) &&
+         go_over(&r, &chosen.ids, false, &qualified, err);
     table_end(ctl, &r.table);
     if (ok)
-        conclude(&r, &ids);
+        conclude(&r, &chosen);
     else if (r.sent + r.resolved > 0)
         ctl_advise(ctl, "%" PRId64 " were done before that; run it again for the rest", r.sent + r.resolved);
     for (size_t i = 0; i < sizeof r.texts / sizeof *r.texts; i++)
         strbuf_release(&r.texts[i]);
     strbuf_release(&r.line);
-    dlq_ids_free(&ids);
+    dlq_select_free(&chosen);
     db_close(&r.db);
     return ok;
 }

@@ -1,17 +1,20 @@
-/* orderctl dlq show and history */
+/* orderctl dlq show */
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "dlq.h"
 #include "orderd/clock.h"
 #include "payload.h"
 #include "record.h"
 
+#define PAGE 500 /* lines of a history */
+
 struct showing {
     struct ctl *ctl;
+    struct db *db;
+    struct dlq_selection chosen;
     struct strbuf line; /* --json: the letter, whose history is to be added */
-    int64_t shown;
+    int64_t shown, missing;
 };
 
 /* ---- JSON ---- */
@@ -155,35 +158,63 @@ static void show_action(void *arg, const struct dead_letter_action *action)
         print_action(action);
 }
 
-static bool show_one(struct showing *s, struct db *db, int64_t id, size_t of, struct error *err)
+static bool show_history(struct showing *s, int64_t id, struct error *err)
 {
-    bool found;
+    const struct dead_letter_action_filter of = {.letters = &id, .letter_count = 1};
+    int64_t after = 0;
+    bool end = false;
 
-    if (!dead_letter_store_get(db, id, show, s, &found, err))
-        return false;
-    if (!found) {
-        if (of > 1)
-            print_warning("there is no letter %" PRId64, id);
-        return true;
+    while (!end) {
+        if (!dead_letter_actions(s->db, &of, &after, PAGE, show_action, s, &end, err))
+            return false;
     }
-    s->shown++;
-    if (!dead_letter_store_history(db, id, INT64_MAX, show_action, s, err))
-        return false;
     if (s->ctl->json)
         end_record(&s->line);
     return true;
 }
 
-static bool conclude(struct showing *s, const struct dlq_ids *ids, struct error *err)
+static bool show_one(struct showing *s, int64_t id, struct error *err)
 {
-    if (ids->count == 0)
-        print_note(s->ctl, "standard input named no letter");
-    if (s->shown == 0 && ids->count > 0) {
+    bool found;
+
+    if (!dead_letter_store_get(s->db, id, show, s, &found, err))
+        return false;
+    if (found) {
+        s->shown++;
+        return show_history(s, id, err);
+    }
+    s->missing++;
+    if (s->chosen.ids.count != 1)
+        print_warning("there is no letter %" PRId64, id);
+    return true;
+}
+
+static bool show_all(struct showing *s, struct error *err)
+{
+    struct dlq_walk walk = {.of = &s->chosen};
+    bool ok = true;
+
+    while (ok && !walk.end && !ferror(stdout)) {
+        ok = dlq_walk_next(s->db, &walk, err);
+        for (size_t i = 0; i < walk.count && ok && !ferror(stdout); i++)
+            ok = show_one(s, walk.ids[i], err);
+    }
+    dlq_walk_end(&walk);
+    return ok;
+}
+
+static bool conclude(struct showing *s, struct error *err)
+{
+    const struct dlq_ids *ids = &s->chosen.ids;
+
+    if (s->shown == 0 && s->missing == 0)
+        print_note(s->ctl, s->chosen.named ? "standard input named no letter" : "there is no such letter");
+    if (s->shown == 0 && s->missing > 0) {
         ctl_advise(s->ctl, "see `orderctl dlq list`");
         return ids->count == 1 ? error_set(err, ERROR_REFUSED, "there is no letter %" PRId64, ids->list[0])
                                : error_set(err, ERROR_REFUSED, "there is no letter of these ids");
     }
-    if (s->shown < (int64_t)ids->count)
+    if (s->missing)
         s->ctl->code = EXIT_PARTIAL;
     return true;
 }
@@ -191,67 +222,11 @@ static bool conclude(struct showing *s, const struct dlq_ids *ids, struct error 
 bool ctl_dlq_show(struct ctl *ctl, struct error *err)
 {
     struct showing s = {.ctl = ctl};
-    struct dlq_ids ids = {0};
-    bool ok = dlq_ids_read(ctl, &ids, err);
-    struct db *db = ok ? ctl_open_schema(ctl, err) : NULL;
+    bool ok = dlq_select(ctl, true, &s.chosen, err) && (s.db = ctl_open_schema(ctl, err)) &&
+              dlq_select_times(ctl, s.db, &s.chosen, err) && show_all(&s, err) && conclude(&s, err);
 
-    ok = db != NULL;
-    for (size_t i = 0; i < ids.count && ok; i++)
-        ok = show_one(&s, db, ids.list[i], ids.count, err);
-    ok = ok && conclude(&s, &ids, err);
     strbuf_release(&s.line);
-    db_close(&db);
-    dlq_ids_free(&ids);
-    return ok;
-}
-
-/* ---- history ---- */
-
-struct recounting {
-    struct ctl *ctl;
-    struct table table;
-    struct strbuf line;
-    int64_t count;
-};
-
-static void recount(void *arg, const struct dead_letter_action *a)
-{
-    struct recounting *r = arg;
-    char iso[32];
-
-    r->count++;
-    if (r->ctl->json) {
-        dlq_record_action(&r->line, a);
-        record_print(&r->line);
-        return;
-    }
-    clock_format_iso(iso, sizeof iso, a->done_at);
-    table_text(&r->table, iso, TINT_NONE);
-    table_number(&r->table, a->letter_id);
-    table_slice(&r->table, a->action, TINT_NONE);
-    table_slice(&r->table, a->who, TINT_NONE);
-    table_slice(&r->table, a->note, TINT_NONE);
-}
-
-bool ctl_dlq_history(struct ctl *ctl, struct error *err)
-{
-    static const char *const heads[] = {"WHEN", "-LETTER", "ACTION", "WHO", "NOTE"};
-    struct recounting r = {.ctl = ctl};
-    int64_t limit = ctl->values[CTL_OPTION_dlq_history_limit].number;
-    struct dlq_ids ids = {0};
-    struct db *db = NULL;
-    bool ok;
-
-    if (ctl->operand_count && strcmp(ctl->operands[0], "-") == 0)
-        return ctl_misuse(ctl, err, "name one letter, or none for all");
-    table_begin(&r.table, heads, sizeof heads / sizeof *heads);
-    ok = dlq_ids_read(ctl, &ids, err) && (db = ctl_open_schema(ctl, err)) &&
-         dead_letter_store_history(db, ids.count ? ids.list[0] : 0, limit ? limit : INT64_MAX, recount, &r, err);
-    table_end(ctl, &r.table);
-    if (ok && r.count == 0 && !ctl->json)
-        print_note(ctl, "nothing was done so far");
-    strbuf_release(&r.line);
-    db_close(&db);
-    dlq_ids_free(&ids);
+    db_close(&s.db);
+    dlq_select_free(&s.chosen);
     return ok;
 }

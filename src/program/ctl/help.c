@@ -5,6 +5,7 @@
 #include <string.h>
 
 #define LINE_WIDTH 78
+#define VALUE_MAX  50
 
 /* Column of the text behind a name; longer names push it to the next line. */
 #define TEXT_COLUMN 22
@@ -74,11 +75,11 @@ static void add_commands(const char *path, struct strbuf *out)
 }
 
 const char ctl_exit_codes[] = "\n"
-                                 "Exit codes: 0 done; 1 a check says no; 3 done in part; 64 wrong command line;\n"
-                                 "65 refused by a rule, or wrong input; 69 a server is away; 70 a bug of orderd;\n"
-                                 "74 output cannot be written; 75 try again later; 77 no permission to look;\n"
-                                 "78 configuration, account, schema or topology is wrong. Data is on standard\n"
-                                 "output, messages on standard error.\n";
+                              "Exit codes: 0 done; 1 a check says no; 3 done in part; 64 wrong command line;\n"
+                              "65 refused by a rule, or wrong input; 69 a server is away; 70 a bug of orderd;\n"
+                              "74 output cannot be written; 75 try again later; 77 no permission to look;\n"
+                              "78 configuration, account, schema or topology is wrong. Data is on standard\n"
+                              "output, messages on standard error.\n";
 
 static void help_all(struct strbuf *out)
 {
@@ -111,6 +112,23 @@ static void help_group(const char *path, struct strbuf *out)
     strbuf_addf(out, "\nOf one command: orderctl %s COMMAND --help\n", path);
 }
 
+/* As it stands in a line; what has too many words for that is explained below. */
+static const char *value_name(const struct ctl_option *o)
+{
+    return strlen(o->value) > VALUE_MAX ? "WORD" : o->value;
+}
+
+static void add_words(struct strbuf *out, const char *choices)
+{
+    strbuf_add_str(out, "; WORD is one of ");
+    for (const char *c = choices; *c; c++) {
+        if (*c == '|')
+            strbuf_add_str(out, ", ");
+        else
+            strbuf_add_char(out, *c);
+    }
+}
+
 /* Usage lines are broken between options, never inside one. */
 static void add_usage(enum ctl_command_id id, struct strbuf *out)
 {
@@ -129,7 +147,7 @@ static void add_usage(enum ctl_command_id id, struct strbuf *out)
             continue;
         if (o)
             snprintf(piece, sizeof piece, "%s--%s%s%s%s", needed ? "" : "[", o->spelling, o->value[0] ? " " : "",
-                     o->value, needed ? "" : "]");
+                     value_name(o), needed ? "" : "]");
         else
             snprintf(piece, sizeof piece, "%s", c->operands);
         if (column + 1 + strlen(piece) > LINE_WIDTH) {
@@ -156,8 +174,10 @@ static void add_options(enum ctl_command_id id, struct strbuf *out)
         if (!any)
             strbuf_add_str(out, "\nOptions:\n");
         any = true;
-        snprintf(name, sizeof name, "--%s%s%s", o->spelling, o->value[0] ? " " : "", o->value);
+        snprintf(name, sizeof name, "--%s%s%s", o->spelling, o->value[0] ? " " : "", value_name(o));
         strbuf_add_str(&text, o->help);
+        if (value_name(o) != o->value)
+            add_words(&text, o->value);
         if (o->def && o->def[0])
             strbuf_addf(&text, " (default %s)", o->def);
         add_item(out, name, text.data);

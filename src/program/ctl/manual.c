@@ -93,7 +93,9 @@ static void tell_option(const struct ctl_option *o, manual_word_fn on_word, void
     struct manual_word w = {.path = ctl_commands[o->command].words, .word = name, .choice = o->value, .help = o->help};
 
     snprintf(name, sizeof name, "--%s", o->spelling);
-    w.kind = o->type == CTL_FLAG ? MANUAL_FLAG : o->type == CTL_CHOICE ? MANUAL_CHOICE : MANUAL_VALUE;
+    w.kind = o->type == CTL_FLAG                               ? MANUAL_FLAG
+             : o->type == CTL_CHOICE || o->type == CTL_CHOICES ? MANUAL_CHOICE
+                                                               : MANUAL_VALUE;
     on_word(arg, &w);
 }
 

@@ -131,6 +131,8 @@ static bool wrong_value(struct line *l, const struct ctl_option *o, const char *
         return misuse(l, "--%s \"%.60s\" is not a time such as 2026-12-01T10:00:00Z or -5m", o->spelling, text);
     case CTL_CHOICE:
         return misuse(l, "--%s \"%.60s\" is not one of %s", o->spelling, text, o->value);
+    case CTL_CHOICES:
+        return misuse(l, "--%s \"%.60s\" is not some of %s, with commas between", o->spelling, text, o->value);
     default:
         if (o->least == o->most)
             return misuse(l, "--%s \"%.60s\" has not %" PRId64 " bytes", o->spelling, text, o->most);
@@ -154,6 +156,25 @@ static bool choose(const char *choices, const char *text, int64_t *out)
     return false;
 }
 
+static bool choose_some(const char *choices, const char *text, int64_t *out)
+{
+    char word[64];
+    int64_t which;
+
+    *out = 0;
+    for (;;) {
+        size_t len = strcspn(text, ",");
+
+        snprintf(word, sizeof word, "%.*s", len < sizeof word ? (int)len : 0, text);
+        if (!choose(choices, word, &which))
+            return false;
+        *out |= INT64_C(1) << which;
+        if (!text[len])
+            return true;
+        text += len + 1;
+    }
+}
+
 static bool read_value(const struct ctl_option *o, const char *text, struct ctl_value *v)
 {
     struct activity_when when = {false, 0};
@@ -171,6 +192,8 @@ static bool read_value(const struct ctl_option *o, const char *text, struct ctl_
         return (int64_t)strlen(text) >= o->least && (int64_t)strlen(text) <= o->most;
     case CTL_CHOICE:
         return choose(o->value, text, &v->number);
+    case CTL_CHOICES:
+        return choose_some(o->value, text, &v->number);
     case CTL_WHEN:
     case CTL_PAST:
         good = o->type == CTL_WHEN ? ctl_parse_when(text, &when) : ctl_parse_past(text, &when);
