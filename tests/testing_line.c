@@ -92,6 +92,7 @@ static void good_value(struct testing_line *line, const struct ctl_option *o, co
         snprintf(text, size, "-1h");
         break;
     case CTL_CHOICE:
+    case CTL_CHOICES:
         snprintf(text, size, "%.*s", (int)strcspn(o->value, "|"), o->value);
         break;
     }

@@ -81,9 +81,14 @@ END_TEST
 /* Values that no option of this type takes. */
 static size_t wrong_values(const struct ctl_option *o, char out[4][64])
 {
-    static const char *const plain[] = {
-        [CTL_FLAG] = "",         [CTL_NUMBER] = "1x", [CTL_DURATION] = "5",           [CTL_TEXT] = "",
-        [CTL_WHEN] = "tomorrow", [CTL_PAST] = "+5m",  [CTL_CHOICE] = "no_such_choice"};
+    static const char *const plain[] = {[CTL_FLAG] = "",
+                                        [CTL_NUMBER] = "1x",
+                                        [CTL_DURATION] = "5",
+                                        [CTL_TEXT] = "",
+                                        [CTL_WHEN] = "tomorrow",
+                                        [CTL_PAST] = "+5m",
+                                        [CTL_CHOICE] = "no_such_choice",
+                                        [CTL_CHOICES] = "no_such_choice"};
     size_t n = 0;
 
     snprintf(out[n++], 64, "%s", plain[o->type]);
