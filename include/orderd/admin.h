@@ -19,6 +19,8 @@
 #include "orderd/metric.h"
 #include "orderd/strbuf.h"
 
+struct survey_board;
+
 enum admin_phase {
 #define X(phase, name) ADMIN_##phase,
 #include "orderd/tbl/admin_phase.h"
@@ -65,7 +67,8 @@ struct admin_view {
     int64_t ready_grace_ms;
     int64_t relay_oldest_ms; /* for how long the oldest pending local message has been due */
     struct metric_sum sum;
-    struct admin_rates rates; /* of the last second */
+    struct admin_rates rates;   /* of the last second */
+    struct survey_board *board; /* how the whole sale stands (survey_board.h) */
     size_t worker_count;
     struct admin_worker workers[ADMIN_WORKERS_MAX];
 };

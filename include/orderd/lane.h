@@ -19,12 +19,14 @@ const char *lane_state_name(enum lane_state state);
 bool lane_state_ready(enum lane_state state);
 
 struct relay;
+struct survey_board;
 
 /* What the lanes of a process share. Written by the main thread only. */
 struct lane_shared {
     _Atomic(const struct conf *) conf; /* the snapshot in force; old ones stay valid until all lanes have ended */
     const char *instance;              /* "" or the replica's name */
     struct relay *relay;               /* takes over what they leave in the local message table; may be NULL */
+    struct survey_board *board;        /* how the whole sale stands; may be NULL */
     atomic_bool stop;                  /* take nothing new, finish, end */
     int stop_fd;                       /* an eventfd that becomes readable when stop is set */
 };

@@ -60,6 +60,9 @@ uint64_t metric_below(const struct metric_sum *sum, enum metric_span span, unsig
 /* The q-quantile (0 < q <= 1) in microseconds of what was observed between two readings, 0 where nothing was. */
 int64_t metric_quantile(const struct metric_sum *before, const struct metric_sum *now, enum metric_span span, double q);
 
+/* The same of buckets that were put together elsewhere, e.g. those of several processes. */
+int64_t metric_quantile_of(const uint64_t buckets[METRIC_BUCKETS], double q);
+
 const char *metric_name(enum metric metric);
 const char *metric_help(enum metric metric);
 const char *metric_span_name(enum metric_span span);

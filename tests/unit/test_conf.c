@@ -89,9 +89,9 @@ static const struct {
 } bad[] = {
     /* names */
     {"brokr: { };", "orderd.conf:1: brokr: unknown section; did you mean \"broker\"? (expected one of daemon, broker, "
-                    "mysql, redis, create, payment, cancel, release, retry, relay, events, walk, activity, admin, log)"},
+                    "mysql, redis, create, payment, cancel, release, retry, relay, events, walk, activity, survey, admin, log)"},
     {"\n\nkafka: { };",
-     "orderd.conf:3: kafka: unknown section (expected one of daemon, broker, mysql, redis, create, payment, cancel, release, retry, relay, events, walk, activity, admin, log)"},
+     "orderd.conf:3: kafka: unknown section (expected one of daemon, broker, mysql, redis, create, payment, cancel, release, retry, relay, events, walk, activity, survey, admin, log)"},
     {"log: {\n levl = \"info\"; };", "orderd.conf:2: log.levl: unknown key; did you mean \"level\"? (expected one of "
                                      "level, format, priority_prefix)"},
     {"log: {\n colour = \"red\"; };",

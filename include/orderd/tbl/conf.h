@@ -129,6 +129,14 @@ X(walk, recover_backoff, DURATION, 600000, 100, 86400000, RELOAD,
 X(activity, calendar_interval, DURATION, 1000, 50, 60000, RELOAD,
   "How often it is looked whether a sale begins or ends, and whether Redis and the gates know.")
 
+/* the survey */
+X(survey, interval, DURATION, 1000, 100, 10000, RELOAD,
+  "How often one process, elected among all, reads how the whole sale stands: what GET /sale, the gauges of /metrics and orderctl top show.")
+X(survey, lost_after, DURATION, 5000, 2000, 600000, RELOAD,
+  "A replica that has not said for so long that it is there counts as lost.")
+X(survey, keep_lost, DURATION, 86400000, 2000, 31536000000, RELOAD,
+  "How long a lost replica is shown, unless it comes back. One that was stopped is gone at once.")
+
 /* the admin endpoint */
 X(admin, enabled, BOOL, 1, 0, 1, RESTART, "Answer HTTP: /metrics, /livez, /readyz, /status. GET and HEAD only, changes nothing.")
 X(admin, host, STRING, "127.0.0.1", 1, 255, RESTART,

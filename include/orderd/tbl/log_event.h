@@ -84,6 +84,10 @@ X(ORDER_CHANGED, DEBUG, 0, "order_changed", "order was paid or cancelled")
 X(REFUND_DUE, WARNING, 200, "refund_due", "payment that no order can use; it must be refunded")
 X(CHANGE_VOID, DEBUG, 0, "change_void", "payment or cancellation changes nothing (any more)")
 X(CHANGE_FAILED, WARNING, 200, "change_failed", "payment or cancellation cannot be done now; `next` says what comes")
+/* the fleet and the survey */
+X(FLEET_FAILED, WARNING, -5, "fleet_failed", "this replica could not tell the others that it is there; tried again")
+X(SURVEY_FAILED, WARNING, -5, "survey_failed", "a part of the survey could not be read and is shown as unknown; tried again")
+X(SURVEYOR, INFO, 0, "surveyor", "this process surveys the sale for all")
 /* walk */
 X(WALK_DONE, INFO, 20, "walk_done", "an activity was walked, and something was found")
 X(WALK_QUIET, DEBUG, 0, "walk_quiet", "an activity was walked, all is in order")

@@ -12,6 +12,7 @@
 #include "orderd/log.h"
 #include "orderd/notify.h"
 #include "orderd/relay.h"
+#include "orderd/survey_board.h"
 #include "orderd/thread.h"
 
 /* How often the guard looks for broker calls that take too long. */
@@ -128,10 +129,12 @@ static void drain(struct daemon *d)
 
     notify_stopping();
     view_set_phase(d, ADMIN_DRAINING, "");
+    view_tell_fleet(d, false);
     log_event(LOG_EVENT_STOPPING, LOG_INT("drain_timeout_ms", conf->daemon_drain_timeout));
     lanes_ask_stop(d);
     wait_stopped(d, lanes_stopped, deadline);
     lanes_join(d);
+    view_tell_fleet(d, true);
     wait_stopped(d, keepers_stopped, deadline);
     keepers_join(d);
     /* Only now: the last decisions of all of them are still handed over. */
@@ -186,6 +189,7 @@ enum exitcode daemon_run(struct conf **conf, const char *instance)
     *conf = NULL;
     d->instance = instance;
     d->shared.instance = instance;
+    d->shared.board = survey_board_create();
     d->shared.stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     CHECK(d->shared.stop_fd >= 0);
     atomic_init(&d->shared.conf, d->confs[0]);
@@ -204,6 +208,7 @@ enum exitcode daemon_run(struct conf **conf, const char *instance)
     admin_stop(&d->admin);
     CHECK_ZERO(pthread_mutex_destroy(&d->view_lock));
     db_library_end();
+    survey_board_destroy(&d->shared.board);
     close(d->shared.stop_fd);
     while (d->conf_count > 0)
         conf_destroy(&d->confs[--d->conf_count]);

@@ -40,6 +40,7 @@ struct daemon {
     enum admin_phase phase;
     char why[ERROR_TEXT_MAX];
     struct admin_rates rates; /* guarded by view_lock */
+    struct admin_view self;   /* the main thread's own, to see how this replica does */
 };
 
 /* ---- preflight.c: before the lanes ---- */
@@ -68,6 +69,8 @@ void view_unlock(struct daemon *d);
 void view_set_phase(struct daemon *d, enum admin_phase phase, const char *why);
 void view_set_rates(struct daemon *d, const struct admin_rates *rates);
 void view_beat(struct daemon *d); /* the main thread goes round */
+/* Puts how this replica does on the board, for the fleet. stopped: nothing is in hand any more. */
+void view_tell_fleet(struct daemon *d, bool stopped);
 /* Listens where it is configured and does not yet; looks whether it is time to try again. */
 void view_serve(struct daemon *d);
 

@@ -2,13 +2,13 @@
 #include "daemon.h"
 
 #include "orderd/calendar.h"
+#include "orderd/fleet.h"
+#include "orderd/survey_keeper.h"
 #include "orderd/sweep.h"
 #include "orderd/walk.h"
 
 static const struct keeper_kind *const kinds[] = {
-    &calendar_keeper,
-    &sweep_keeper,
-    &walk_keeper,
+    &calendar_keeper, &sweep_keeper, &walk_keeper, &fleet_keeper, &survey_keeper,
 };
 
 #define KINDS (sizeof kinds / sizeof *kinds)

@@ -113,6 +113,7 @@ void report_second(struct daemon *d, bool draining)
     log_rate(d, &now, at - d->last_at);
     note_rates(d, &now, at - d->last_at);
     tell_manager(d, &now, ready, draining, at);
+    view_tell_fleet(d, draining && d->lane_count == 0);
     d->last = now;
     d->last_at = at;
 }

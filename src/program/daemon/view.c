@@ -2,11 +2,13 @@
 #include "daemon.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "orderd/check.h"
 #include "orderd/clock.h"
 #include "orderd/log.h"
 #include "orderd/relay.h"
+#include "orderd/survey_board.h"
 
 /* How often to try to listen where the address was not to be had. */
 #define SERVE_AGAIN_MS 5000
@@ -77,6 +79,7 @@ static void collect(void *arg, struct admin_view *view)
     const struct conf *conf = atomic_load_explicit(&d->shared.conf, memory_order_acquire);
 
     view->instance = d->instance;
+    view->board = d->shared.board;
     view->started_at = d->started_at;
     view->beat_limit_ms = report_beat_limit_ms(conf);
     view->ready_grace_ms = conf->admin_ready_grace;
@@ -89,6 +92,52 @@ static void collect(void *arg, struct admin_view *view)
     add_workers(d, view);
     view_unlock(d);
 }
+
+/* ---- for the fleet ---- */
+
+static void add_reason(const struct admin_view *view, struct survey_self *self)
+{
+    for (size_t i = 0; i < view->worker_count; i++) {
+        const struct admin_worker *w = &view->workers[i];
+
+        if (!admin_role_decides(w->role) || admin_worker_ready(w, view->ready_grace_ms))
+            continue;
+        snprintf(self->why, sizeof self->why, "%s %s%s%.300s", w->name, lane_state_name(w->condition.state),
+                 w->condition.why[0] ? ": " : "", w->condition.why);
+        return;
+    }
+    snprintf(self->why, sizeof self->why, "%s", view->why);
+}
+
+static void add_address(const struct daemon *d, struct survey_self *self)
+{
+    const struct conf *conf = d->confs[0];
+    bool colons = strchr(conf->admin_host, ':') != NULL;
+    struct error err = {0};
+    int port;
+
+    if (d->admin && admin_port(conf, d->instance, &port, &err))
+        snprintf(self->admin, sizeof self->admin, "%s%s%s:%d", colons ? "[" : "", conf->admin_host, colons ? "]" : "",
+                 port);
+}
+
+void view_tell_fleet(struct daemon *d, bool stopped)
+{
+    struct survey_self self = {.stopped = stopped, .started_at = d->started_at};
+
+    memset(&d->self, 0, sizeof d->self);
+    collect(d, &d->self);
+    if (d->self.phase == ADMIN_DRAINING)
+        self.state = REPLICA_DRAINING;
+    else
+        self.state = admin_view_ready(&d->self) ? REPLICA_READY : REPLICA_NOT_READY;
+    if (self.state == REPLICA_NOT_READY)
+        add_reason(&d->self, &self);
+    add_address(d, &self);
+    survey_board_set_self(d->shared.board, &self);
+}
+
+/* ---- the endpoint ---- */
 
 void view_serve(struct daemon *d)
 {

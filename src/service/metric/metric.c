@@ -98,23 +98,31 @@ uint64_t metric_below(const struct metric_sum *sum, enum metric_span span, unsig
     return count;
 }
 
-int64_t metric_quantile(const struct metric_sum *before, const struct metric_sum *now, enum metric_span span, double q)
+int64_t metric_quantile_of(const uint64_t buckets[METRIC_BUCKETS], double q)
 {
-    const uint64_t *was = before->spans[span], *is = now->spans[span];
     uint64_t total = 0, seen = 0, rank;
 
     CHECK(q > 0 && q <= 1);
     for (size_t i = 0; i < METRIC_BUCKETS; i++)
-        total += is[i] - was[i];
+        total += buckets[i];
     if (total == 0)
         return 0;
     rank = (uint64_t)ceil(q * (double)total);
     for (size_t i = 0; i < METRIC_BUCKETS; i++) {
-        seen += is[i] - was[i];
+        seen += buckets[i];
         if (seen >= rank)
             return bucket_top(i);
     }
     return bucket_top(METRIC_BUCKETS - 1);
+}
+
+int64_t metric_quantile(const struct metric_sum *before, const struct metric_sum *now, enum metric_span span, double q)
+{
+    uint64_t between[METRIC_BUCKETS];
+
+    for (size_t i = 0; i < METRIC_BUCKETS; i++)
+        between[i] = now->spans[span][i] - before->spans[span][i];
+    return metric_quantile_of(between, q);
 }
 
 static const struct {

@@ -1,0 +1,10 @@
+/* What a replica reports of its last seconds: X(COUNT, "name", METRIC). No guard: included once per use. */
+X(RECEIVED, "received", MESSAGES_RECEIVED)
+X(CREATED, "created", ORDERS_CREATED)
+X(DUPLICATE, "duplicate", ORDERS_DUPLICATE)
+X(RETRIED, "retried", ORDERS_RETRIED)
+X(DEAD_LETTERED, "dead_lettered", ORDERS_DEAD_LETTERED)
+X(REJECTED, "rejected", ORDERS_REJECTED)
+X(PAID, "paid", ORDERS_PAID)
+X(CLOSED, "closed", ORDERS_CLOSED)
+X(UNITS_RETURNED, "units_returned", STOCK_UNITS_RETURNED)

@@ -1,0 +1,159 @@
+#include "survey_private.h"
+
+#include <math.h>
+
+#include "orderd/clock.h"
+#include "orderd/log.h"
+#include "orderd/replica.h"
+#include "orderd/survey_store.h"
+
+/* How often lost replicas are looked for that need not be kept any longer. */
+#define CLEAN_MS     60000
+#define LETTERS_REST 20
+/* So long after the last doubt a lane may still have old messages in hand, unacknowledged and not in any queue. */
+#define UNSETTLED_MS 30000
+
+/* ---- servers ---- */
+
+void surveyor_note(struct surveyor *s, enum survey_dependency which, const struct error *err)
+{
+    struct line *line = &s->lines[which];
+
+    s->survey.dependencies[which].known = true;
+    s->survey.dependencies[which].up = !err;
+    snprintf(s->survey.dependencies[which].why, ERROR_TEXT_MAX, "%s", err ? err->text : "");
+    if (!err) {
+        backoff_reset(&line->backoff);
+        line->next_try = 0;
+        return;
+    }
+    line->next_try = clock_mono_ms() + backoff_next(&line->backoff);
+    log_event(LOG_EVENT_SURVEY_FAILED, LOG_STR("server", survey_dependency_name(which)), LOG_ERR(err));
+}
+
+bool surveyor_may_try(const struct surveyor *s, enum survey_dependency which)
+{
+    return clock_mono_ms() >= s->lines[which].next_try;
+}
+
+void surveyor_lose_db(struct surveyor *s, const struct error *err)
+{
+    struct survey *v = &s->survey;
+
+    db_close(&s->db);
+    s->elected = false;
+    surveyor_note(s, SURVEY_MYSQL, err);
+    v->relay_pending = v->relay_quarantined = v->relay_oldest_ms = v->dead_open = v->p50_us = v->p99_us =
+        SURVEY_UNKNOWN;
+    v->reason_count = 0;
+    for (int i = 0; i < REPLICA_COUNT_COUNT; i++)
+        v->rates[i] = NAN;
+    sales_forget(s);
+}
+
+/* ---- the fleet ---- */
+
+struct fleet {
+    struct survey *survey;
+    struct replica_totals totals;
+};
+
+/* A lost one counts no more, though its last report is still there. */
+static void note_replica(void *arg, const struct replica *replica, const struct replica_report *report)
+{
+    struct fleet *fleet = arg;
+    struct survey *v = fleet->survey;
+
+    if (replica_state_lives(replica->state))
+        replica_totals_add(&fleet->totals, report);
+    if (v->replica_count < SURVEY_REPLICAS_MAX)
+        v->replicas[v->replica_count++] = *replica;
+}
+
+static bool look_at_fleet(struct surveyor *s, struct error *err)
+{
+    struct survey *v = &s->survey;
+    struct fleet fleet = {.survey = v};
+    int64_t p50, p99;
+
+    v->replica_count = 0;
+    if (!replica_read_all(s->db, s->base.conf->survey_lost_after, note_replica, &fleet, err))
+        return false;
+    for (int i = 0; i < REPLICA_COUNT_COUNT; i++)
+        v->rates[i] = fleet.totals.rates[i];
+    p50 = metric_quantile_of(fleet.totals.latency, 0.5);
+    p99 = metric_quantile_of(fleet.totals.latency, 0.99);
+    v->p50_us = p50 > 0 ? p50 : SURVEY_UNKNOWN;
+    v->p99_us = p99 > 0 ? p99 : SURVEY_UNKNOWN;
+    v->replicas_at = clock_wall_ms();
+    return true;
+}
+
+static bool clean(struct surveyor *s, struct error *err)
+{
+    int64_t now = clock_mono_ms();
+
+    if (now < s->clean_next)
+        return true;
+    s->clean_next = now + CLEAN_MS;
+    return replica_clean(s->db, s->base.conf->survey_lost_after, s->base.conf->survey_keep_lost, err);
+}
+
+/* ---- letters and local messages ---- */
+
+static bool look_at_letters(struct surveyor *s, struct error *err)
+{
+    int64_t began = clock_mono_ms(), took;
+
+    if (began < s->letters_next)
+        return true;
+    if (!survey_letters(s->db, &s->survey, err) || !survey_messages(s->db, &s->survey, err))
+        return false;
+    took = clock_mono_ms() - began;
+    s->letters_next = began + LETTERS_REST * took;
+    return true;
+}
+
+/* ---- all of it ---- */
+
+static bool look_at_rows(struct surveyor *s, struct error *err)
+{
+    return look_at_fleet(s, err) && clean(s, err) && look_at_letters(s, err) && sales_list(s, err);
+}
+
+void surveyor_doubt(struct surveyor *s)
+{
+    s->unsettled_until = clock_mono_ms() + UNSETTLED_MS;
+}
+
+static void note_doubt(struct surveyor *s)
+{
+    bool doubt = s->survey.backlog != 0;
+
+    for (int i = 0; i < SURVEY_DEPENDENCY_COUNT; i++)
+        doubt = doubt || !s->survey.dependencies[i].up;
+    if (doubt)
+        surveyor_doubt(s);
+}
+
+/* Messages leave the backlog for good by any of these. */
+static double finished_rate(const struct survey *v)
+{
+    return v->rates[REPLICA_CREATED] + v->rates[REPLICA_DUPLICATE] + v->rates[REPLICA_REJECTED] +
+           v->rates[REPLICA_DEAD_LETTERED];
+}
+
+void surveyor_look(struct surveyor *s)
+{
+    struct error err = {0};
+
+    if (s->db && !look_at_rows(s, &err))
+        surveyor_lose_db(s, &err);
+    keeper_beats(&s->base);
+    queues_look(s);
+    note_doubt(s);
+    sales_look(s);
+    s->survey.drain_s = survey_drain_s(s->survey.backlog, finished_rate(&s->survey));
+    s->survey.interval_ms = s->base.conf->survey_interval;
+    s->survey.at = clock_wall_ms();
+}
