@@ -12,6 +12,7 @@ struct testing_ctl_conf {
     const char *mq_port, *mq_user, *mq_password_file, *vhost, *queue_type;
     const char *kv_port;
     const char *db_more; /* further keys of the group mysql */
+    const char *kv_more; /* and of redis */
     const char *more;    /* further groups */
 };
 

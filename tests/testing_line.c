@@ -14,7 +14,7 @@ static const struct testing_operand operands[] = {
     {"KEY|ID", "1", NULL, 0, false},
     {"LETTER", "1", "x", EXIT_USAGE, true},
     {"FILE", "/dev/null", "/nowhere/letters.jsonl", EXIT_IO, true},
-    {"INSTANCE", "1", "a b", EXIT_USAGE, true},
+    {"INSTANCE", "1", "a b", EXIT_USAGE, false},
 };
 
 const struct testing_operand *testing_operand_of(size_t command)
@@ -119,8 +119,13 @@ void testing_line_fill(struct testing_line *line, size_t command, size_t but, co
 void testing_line_dry_run(struct testing_line *line, size_t command)
 {
     for (size_t i = 0; i < CTL_OPTION_COUNT; i++) {
-        if ((size_t)ctl_options[i].command == command && strcmp(ctl_options[i].spelling, "dry-run") == 0)
-            testing_line_add(line, "--dry-run");
+        const struct ctl_option *o = &ctl_options[i];
+
+        if ((size_t)o->command != command || strcmp(o->spelling, "dry-run") != 0)
+            continue;
+        if (sscanf(o->help, "with %63[^:]:", own(line)) == 1)
+            testing_line_add(line, own(line));
+        testing_line_add(line, "--dry-run");
     }
 }
 

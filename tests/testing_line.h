@@ -34,7 +34,7 @@ void testing_line_add(struct testing_line *line, const char *text); /* text outl
  * out (CTL_OPTION_COUNT: none). activity: the text of an ID. */
 void testing_line_fill(struct testing_line *line, size_t command, size_t but, const char *activity);
 
-/* Adds --dry-run where the command has it. */
+/* Adds --dry-run where the command has it, and the option that it goes with ("with --x: ..." in its row). */
 void testing_line_dry_run(struct testing_line *line, size_t command);
 
 /* Fails the test unless standard error is one sentence of that program and the code is this. what: for the message. */

@@ -87,4 +87,7 @@ int64_t conf_retry_total(const struct conf *conf);
 void conf_merge_reload(const struct conf *current, struct conf *fresh, struct strbuf *taken,
                        struct strbuf *need_restart);
 
+/* Whether a replica may be called so: at most 40 of letters, digits, '_', '.' and '-'; "" is the one without a name. */
+bool conf_instance_valid(const char *name);
+
 #endif

@@ -95,12 +95,6 @@ static enum exitcode unknown_option(const char *word)
     return misuse(optopt ? "this option takes no value: " : "unknown option ", word);
 }
 
-static bool instance_valid(const char *name)
-{
-    return strlen(name) <= 40 &&
-           name[strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-")] == '\0';
-}
-
 /* true: *code is how to end. */
 static bool parse(int argc, char **argv, struct options *o, enum exitcode *code)
 {
@@ -140,7 +134,7 @@ static bool parse(int argc, char **argv, struct options *o, enum exitcode *code)
     }
     if (optind < argc)
         *code = misuse("unexpected argument ", argv[optind]);
-    else if (!instance_valid(o->instance))
+    else if (!conf_instance_valid(o->instance))
         *code = misuse("an instance name has at most 40 of letters, digits, '_', '.', '-': ", o->instance);
     else
         return false;

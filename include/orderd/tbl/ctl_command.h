@@ -4,7 +4,8 @@
  *
  * id        names the function ctl_<id> and, in tbl/ctl_option.h, the rows of its options
  * words     one or two, unique; commands of one first word stand together
- * operands  as shown in its usage line, least to most of them (SIZE_MAX: any number); "ID" is one number from 1 up
+ * operands  as shown in its usage line, least to most of them (SIZE_MAX: any number); "ID" is one number from 1 up,
+ *           "INSTANCE" the name of a replica
  * more      lines of at most 78 columns for its --help: what it does exactly, exit codes of its own, examples
  * No guard: included once per use. */
 X(migrate_status, "migrate status", "", 0, 0, "show which migrations of the schema are applied",

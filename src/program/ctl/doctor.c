@@ -9,9 +9,10 @@
 #include "print.h"
 #include "record.h"
 
-#define SERVERS    3
+#define SERVERS       3
 
-#define NAME_WIDTH 20
+#define VERDICT_WIDTH 9
+#define NAME_WIDTH    20
 
 static const struct {
     const char *name, *advice;
@@ -49,18 +50,15 @@ static void print_json(enum doctor_verdict verdict, enum doctor_check check, con
 static void print_line(const struct ctl *ctl, enum doctor_verdict verdict, enum doctor_check check, const char *subject,
                        const char *finding)
 {
-    print_word(ctl, verdicts[verdict].name, 9, verdicts[verdict].tint);
+    bool good = verdict == DOCTOR_OK;
+    struct strbuf text = STRBUF_INIT;
+
+    print_word(ctl, verdicts[verdict].name, VERDICT_WIDTH, verdicts[verdict].tint);
     print_word(ctl, checks[check].name, NAME_WIDTH, TINT_NONE);
-    if (subject) {
-        print_word(ctl, subject, 0, TINT_NONE);
-        fputs(": ", stdout);
-    }
-    print_word(ctl, finding, 0, TINT_NONE);
-    if (verdict != DOCTOR_OK) {
-        fputs("; ", stdout);
-        print_word(ctl, checks[check].advice, 0, TINT_NONE);
-    }
-    putchar('\n');
+    strbuf_addf(&text, "%s%s%s%s%s", subject ? subject : "", subject ? ": " : "", finding, good ? "" : "; ",
+                good ? "" : checks[check].advice);
+    print_prose(ctl, text.data, VERDICT_WIDTH + NAME_WIDTH);
+    strbuf_release(&text);
 }
 
 void doctor_tell(struct doctor *d, enum doctor_verdict verdict, enum doctor_check check, const char *subject,

@@ -363,6 +363,9 @@ static bool complete(struct line *l)
     if (ctl->operand_count && strcmp(command->operands, "ID") == 0 &&
         !units_parse_i64(ctl->operands[0], 1, INT64_MAX, &ctl->operand_id))
         return misuse(l, "\"%.60s\" is not a number from 1 to %" PRId64, ctl->operands[0], INT64_MAX);
+    if (ctl->operand_count && strstr(command->operands, "INSTANCE") && !conf_instance_valid(ctl->operands[0]))
+        return misuse(l, "\"%.60s\" is no name of an instance (at most 40 of letters, digits, '_', '.', '-')",
+                      ctl->operands[0]);
     for (size_t i = 0; i < CTL_OPTION_COUNT; i++) {
         const struct ctl_option *o = &ctl_options[i];
 

@@ -130,6 +130,42 @@ void print_word(const struct ctl *ctl, const char *text, int width, enum tint ti
         printf("%*s", pad, "");
 }
 
+/* ---- prose ---- */
+
+/* SIZE_MAX where standard output is no terminal: nothing is cut for a program or a file. */
+static size_t width_of_output(void)
+{
+    struct winsize size;
+
+    if (!isatty(STDOUT_FILENO))
+        return SIZE_MAX;
+    return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col >= 20 ? size.ws_col : 80;
+}
+
+void print_prose(const struct ctl *ctl, const char *text, size_t indent)
+{
+    size_t all = width_of_output(), at = indent;
+
+    while (*text) {
+        size_t len = strcspn(text, " ");
+        char *word = check_strdup(text);
+
+        word[len] = '\0';
+        if (at > indent && all != SIZE_MAX && at + 1 + columns_of(word) > all) {
+            printf("\n%*s", (int)indent, "");
+            at = indent;
+        } else if (at > indent) {
+            putchar(' ');
+            at++;
+        }
+        print_word(ctl, word, 0, TINT_NONE);
+        at += columns_of(word);
+        free(word);
+        text += len + strspn(text + len, " ");
+    }
+    putchar('\n');
+}
+
 /* ---- messages ---- */
 
 void print_note(const struct ctl *ctl, const char *fmt, ...)
@@ -254,16 +290,6 @@ void table_time(struct table *t, int64_t wall_ms)
     clock_format_sql(text, sizeof text, wall_ms);
     text[strlen("2026-12-01 10:00")] = '\0';
     table_text(t, text, TINT_NONE);
-}
-
-/* SIZE_MAX where standard output is no terminal: nothing is cut for a program or a file. */
-static size_t width_of_output(void)
-{
-    struct winsize size;
-
-    if (!isatty(STDOUT_FILENO))
-        return SIZE_MAX;
-    return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col >= 20 ? size.ws_col : 80;
 }
 
 static size_t at_least(size_t a, size_t b)

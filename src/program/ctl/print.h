@@ -11,6 +11,10 @@ enum tint { TINT_NONE, TINT_GOOD, TINT_CHANGED, TINT_BAD, TINT_DIM };
 /* text in at least width columns, tinted, control bytes shown as '?'. Negative width: to the right. */
 void print_word(const struct ctl *ctl, const char *text, int width, enum tint tint);
 
+/* The rest of a line that stands at column `indent`, and its end. On a terminal it goes on in the next line, from that
+ * column, where it does not fit. */
+void print_prose(const struct ctl *ctl, const char *text, size_t indent);
+
 /* "orderctl: ..." on standard error; a note is silenced by --quiet. */
 void print_note(const struct ctl *ctl, const char *fmt, ...) ORDERD_PRINTF(2, 3);
 void print_warning(const char *fmt, ...) ORDERD_PRINTF(1, 2);

@@ -63,18 +63,24 @@ static void print_record(const struct topology_finding *f, const char *state, co
     strbuf_release(&line);
 }
 
+#define INDENT 10
+
 static void print_finding(const struct ctl *ctl, const struct topology_finding *f, const char *state, enum tint tint,
                           const char *advice)
 {
-    print_word(ctl, f->kind, 10, TINT_NONE);
+    print_word(ctl, f->kind, INDENT, TINT_NONE);
     print_word(ctl, f->name, 44, TINT_NONE);
     putchar(' ');
     print_word(ctl, state, 0, tint);
     putchar('\n');
-    if (f->detail[0])
-        printf("          %s\n", f->detail);
-    if (f->presence == BROKER_DIFFERENT || f->presence == BROKER_FORBIDDEN)
-        printf("          %s\n", advice);
+    if (f->detail[0]) {
+        print_word(ctl, "", INDENT, TINT_NONE);
+        print_prose(ctl, f->detail, INDENT);
+    }
+    if (f->presence == BROKER_DIFFERENT || f->presence == BROKER_FORBIDDEN) {
+        print_word(ctl, "", INDENT, TINT_NONE);
+        print_prose(ctl, advice, INDENT);
+    }
 }
 
 static void tell(void *arg, const struct topology_finding *f)

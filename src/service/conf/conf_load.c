@@ -177,3 +177,9 @@ int64_t conf_retry_total(const struct conf *conf)
         sum += conf->retry_delays.ms[i];
     return sum;
 }
+
+bool conf_instance_valid(const char *name)
+{
+    return strlen(name) <= 40 &&
+           name[strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-")] == '\0';
+}
