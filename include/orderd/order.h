@@ -46,4 +46,9 @@ void order_encode(const struct order *order, struct strbuf *out);
 /* Whether two messages of one order number ask for the same order: activity, user, SKU, quantity and amount. */
 bool order_same_content(const struct order *a, const struct order *b);
 
+/* What differs of these, for people: "quantity is 2 in the message and 1 in the row, amount ..."; placed: shard and
+ * user_seq too. Cut where out is too small (size >= 1); "" where nothing differs. Pure. */
+void order_differences(const struct order *a, const char *in_a, const struct order *b, const char *in_b, bool placed,
+                       char *out, size_t size);
+
 #endif

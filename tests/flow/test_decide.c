@@ -483,7 +483,8 @@ START_TEST(unknown_commit_moves_nothing_twice)
     ck_assert_uint_eq(dead.count, (size_t)unknown[_i].rejected);
     ck_assert_uint_eq(told.count, (size_t)unknown[_i].rejected);
     ck_assert_int_eq(tombstones("constraint"), unknown[_i].rejected);
-    ck_assert_int_eq(testing_number("SELECT COUNT(*) FROM local_message WHERE " TESTING_DECIDED), 3 * unknown[_i].rejected);
+    ck_assert_int_eq(testing_number("SELECT COUNT(*) FROM local_message WHERE " TESTING_DECIDED),
+                     3 * unknown[_i].rejected);
     assert_conserved(0);
     ck_assert_int_eq(sum_of().left, 10 + 2 * unknown[_i].rejected);
     close_sale();
@@ -652,6 +653,8 @@ START_TEST(foreign_bytes_move_nothing)
     ck_assert_uint_eq(dead.count, (size_t)count);
     for (int i = 0; i < count; i++)
         ck_assert_str_eq(testing_header(&dead.list[i], "orderd-reason"), "order_conflict");
+    for (int i = 0; i < count; i++)
+        ck_assert_ptr_nonnull(strstr(testing_header(&dead.list[i], "orderd-detail"), " in the stored order"));
     dump_all(&after);
     ck_assert(slice_equal((struct slice){before.data, before.len}, (struct slice){after.data, after.len}));
     ck_assert_int_eq(testing_number("SELECT COUNT(*) FROM local_message"), rows);

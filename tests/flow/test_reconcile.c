@@ -345,6 +345,8 @@ START_TEST(orders_for_a_person)
     FOUND(EXIT_BAD_DATA, "broken",
           "ledger_damaged X4 1\nledger_damaged X5 1\nledger_damaged X6 1\nledger_damaged shard:0 0\nother_content X3 "
           "2\nreturned_but_live X1 1\nsold_not_paid X2 1\nsold_not_paid X8 0\nwrong_shard X7 1\n");
+    RECONCILE("--json");
+    ck_assert_ptr_nonnull(strstr(testing_ctl.out, "\"detail\":\"amount is 19800 in Redis and 1 in the row\""));
 }
 END_TEST
 

@@ -237,6 +237,36 @@ START_TEST(encode_round_trip)
 }
 END_TEST
 
+START_TEST(differences)
+{
+    struct order a, b;
+    char detail[200], text[400], cut[16];
+
+    ck_assert_int_eq(order_decode(slice_of(GOOD), &a, detail, sizeof detail), REASON_NONE);
+    b = a;
+    b.epoch++;
+    b.reserved_at++;
+    order_differences(&a, "the message", &b, "the row", true, text, sizeof text);
+    ck_assert_str_eq(text, "");
+    a.quantity = 2;
+    b.quantity = 1;
+    a.amount = INT64_C(19800);
+    b.amount = INT64_C(9900);
+    b.shard = a.shard + 1;
+    order_differences(&a, "the message", &b, "the row", false, text, sizeof text);
+    ck_assert_str_eq(text, "quantity is 2 in the message and 1 in the row, amount is 19800 in the message and 9900 in "
+                           "the row");
+    b = a;
+    a.shard = 3;
+    b.shard = 4;
+    b.user_seq = a.user_seq + 1;
+    order_differences(&a, "Redis", &b, "the row", true, text, sizeof text);
+    ck_assert_ptr_eq(strstr(text, "shard is 3 in Redis and 4 in the row, user_seq is "), text);
+    order_differences(&a, "Redis", &b, "the row", true, cut, sizeof cut);
+    ck_assert_str_eq(cut, "shard is 3 in R");
+}
+END_TEST
+
 static const struct {
     const char *text;
     bool valid;
@@ -301,6 +331,7 @@ int main(void)
     tcase_add_test(c, decode_nesting_bomb);
     tcase_add_test(c, decode_mutations);
     tcase_add_test(c, encode_round_trip);
+    tcase_add_test(c, differences);
     tcase_add_test(c, number_with_nul);
     tcase_add_test(c, reasons_are_distinct);
     suite_add_tcase(s, c);

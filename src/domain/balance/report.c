@@ -101,7 +101,17 @@ static void describe_row(const struct subject *s, char *out, size_t size)
              ago(age, s->row.decided_age_ms), in_redis(&s->seen));
 }
 
-static void describe(const struct subject *s, struct balance_finding *f)
+/* A reservation knows of no SKU. */
+static void describe_difference(const struct activity *a, const struct subject *s, char *out, size_t size)
+{
+    struct order reserved;
+
+    report_order_of(a, s, &reserved);
+    reserved.sku_id = s->row.order.sku_id;
+    order_differences(&reserved, "Redis", &s->row.order, "the row", true, out, size);
+}
+
+static void describe(const struct activity *a, const struct subject *s, struct balance_finding *f)
 {
     char age[32];
     int len;
@@ -111,6 +121,8 @@ static void describe(const struct subject *s, struct balance_finding *f)
                  s->seen.held && s->seen.gone ? "held and gone: the order is in both"
                  : s->seen.held               ? "held: the entry is not as ours are"
                                               : "gone: the word is not one of ours");
+    else if (s->kind == FINDING_OTHER_CONTENT)
+        describe_difference(a, s, f->detail, sizeof f->detail);
     else if (s->row.exists)
         describe_row(s, f->detail, sizeof f->detail);
     else {
@@ -145,7 +157,7 @@ void report_subject(struct scan *scan, const struct subject *s)
         f.age_ms = s->seen.held_valid ? scan->redis_now - s->seen.reserved_at : -1;
     }
     f.units = f.order.quantity;
-    describe(s, &f);
+    describe(&scan->report->activity, s, &f);
     report_finding(scan, &f);
 }
 

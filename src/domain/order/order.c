@@ -1,5 +1,7 @@
 #include "orderd/order.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 static bool base_char(char c)
@@ -34,6 +36,32 @@ bool order_same_content(const struct order *a, const struct order *b)
 {
     return a->activity_id == b->activity_id && a->user_id == b->user_id && a->sku_id == b->sku_id &&
            a->quantity == b->quantity && a->amount == b->amount;
+}
+
+void order_differences(const struct order *a, const char *in_a, const struct order *b, const char *in_b, bool placed,
+                       char *out, size_t size)
+{
+    const struct {
+        const char *name;
+        int64_t a, b;
+        bool counts;
+    } members[] = {
+        {"activity_id", a->activity_id, b->activity_id, true},
+        {"user_id", a->user_id, b->user_id, true},
+        {"sku_id", a->sku_id, b->sku_id, true},
+        {"quantity", a->quantity, b->quantity, true},
+        {"amount", a->amount, b->amount, true},
+        {"shard", a->shard, b->shard, placed},
+        {"user_seq", a->user_seq, b->user_seq, placed},
+    };
+    size_t at = 0;
+
+    out[0] = '\0';
+    for (size_t i = 0; i < sizeof members / sizeof *members && at < size; i++) {
+        if (members[i].counts && members[i].a != members[i].b)
+            at += (size_t)snprintf(out + at, size - at, "%s%s is %" PRId64 " in %s and %" PRId64 " in %s",
+                                   at ? ", " : "", members[i].name, members[i].a, in_a, members[i].b, in_b);
+    }
 }
 
 static void member(struct strbuf *out, const char *name, int64_t value)

@@ -90,15 +90,15 @@ static size_t first_mark(const struct resolving *r, const struct order *order)
 
 static void decide_same_number(struct lane *lane, struct item *item, const struct order_row *row)
 {
-    if (order_same_content(&item->order, &row->order))
+    char differences[320];
+
+    if (order_same_content(&item->order, &row->order)) {
         item_decide(lane, item, REASON_DUPLICATE, "");
-    else
-        item_decide(lane, item, REASON_ORDER_CONFLICT,
-                    lane_detail(lane,
-                                "the stored order is of activity %" PRId64 ", user %" PRId64 ", SKU %" PRId64
-                                ", quantity %d, amount %" PRId64,
-                                row->order.activity_id, row->order.user_id, row->order.sku_id, row->order.quantity,
-                                row->order.amount));
+        return;
+    }
+    order_differences(&item->order, "the message", &row->order, "the stored order", false, differences,
+                      sizeof differences);
+    item_decide(lane, item, REASON_ORDER_CONFLICT, lane_detail(lane, "%s", differences));
 }
 
 static void take_row(void *arg, const struct order_row *row)
