@@ -3,9 +3,9 @@
  *   drill_letters CONF take QUEUE           takes out and prints every message, until none has come for half a second:
  *                                           message id, reason (as orderd reads it), tries, deliveries
  *   drill_letters CONF put QUEUE ID <BODY   publishes one message
- *   drill_letters CONF listen QUEUE         makes a queue that gets all events
- *   drill_letters CONF events QUEUE         takes out and prints every event, a line for each of its orders: message
- * id, event, order number
+ *   drill_letters CONF fill QUEUE PREFIX N  publishes N dead letters of ids PREFIX1 and so on; every second one does
+ * not say when it died drill_letters CONF listen QUEUE         makes a queue that gets all events drill_letters CONF
+ * events QUEUE         takes out and prints every event, a line for each of its orders: message id, event, order number
  *
  * Ends with 1 and a sentence where the broker says no. */
 #include <inttypes.h>
@@ -90,6 +90,36 @@ static int put(struct broker *b, const char *queue, const char *id, struct error
     return outcome == BROKER_OUTCOME_CONFIRMED ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
+static bool publish_letter(struct broker *b, const char *queue, const char *prefix, int n, struct error *err)
+{
+    static enum broker_outcome outcome;
+    char id[64], body[160];
+    const struct broker_header headers[] = {
+        {.name = slice_of("orderd-origin"), .value = slice_of("order.create")},
+        {.name = slice_of("orderd-reason"), .value = slice_of("stock_short")},
+        {.name = slice_of("orderd-failed-at"), .value = slice_of("2026-11-29T10:00:00.123Z")},
+    };
+    struct broker_publication p = {.exchange = topology_name(TOPOLOGY_EXCHANGE_ORDER),
+                                   .routing_key = queue,
+                                   .headers = headers,
+                                   .header_count = n % 2 ? 3 : 2};
+
+    snprintf(id, sizeof id, "%s%d", prefix, n);
+    snprintf(body, sizeof body, "{\"v\":1,\"order_no\":\"%s\",\"activity_id\":1001}", id);
+    p.message_id = slice_of(id);
+    p.body = slice_of(body);
+    return broker_publish(b, &p, &outcome, err);
+}
+
+static int fill(struct broker *b, const char *queue, const char *prefix, int count, struct error *err)
+{
+    bool ok = broker_confirm_select(b, AT_ONCE, err);
+
+    for (int i = 1; i <= count && ok; i++)
+        ok = publish_letter(b, queue, prefix, i, err) && (i % AT_ONCE != 0 || broker_wait_confirms(b, 5000, err));
+    return ok && broker_wait_confirms(b, 5000, err) ? EXIT_SUCCESS : failed(err);
+}
+
 int main(int argc, char **argv)
 {
     struct error err = {0};
@@ -101,6 +131,8 @@ int main(int argc, char **argv)
         return failed(&err);
     if (strcmp(argv[2], "put") == 0 && argc == 5)
         code = put(b, argv[3], argv[4], &err);
+    else if (strcmp(argv[2], "fill") == 0 && argc == 6)
+        code = fill(b, argv[3], argv[4], (int)strtol(argv[5], NULL, 10), &err);
     else if (strcmp(argv[2], "listen") == 0)
         code = listen_to_events(b, argv[3], &err);
     else

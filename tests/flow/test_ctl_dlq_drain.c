@@ -3,7 +3,10 @@
 #include "testing_dlq.h"
 
 #include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 
 #include "orderd/exitcode.h"
 
@@ -161,6 +164,30 @@ START_TEST(one_at_a_time)
 }
 END_TEST
 
+/* What was taken stays taken where nobody can be told of it. */
+START_TEST(output_is_lost)
+{
+    static const struct {
+        const char *to;
+        int code;
+    } sinks[] = {{"> /dev/full", EXIT_IO}, {"| :", EXIT_OK}};
+
+    for (size_t i = 0; i < sizeof sinks / sizeof *sinks; i++) {
+        char command[600];
+        int code;
+
+        dlq_publish_orders(i ? "p" : "f", 30);
+        snprintf(command, sizeof command,
+                 "bash -c 'set -o pipefail; %s/src/orderctl -c %s dlq drain --json 2>/dev/null %s'",
+                 getenv("ORDERD_BUILD"), testing_ctl_file, sinks[i].to);
+        code = system(command);
+        ck_assert_msg(WIFEXITED(code) && WEXITSTATUS(code) == sinks[i].code, "%s: %d", sinks[i].to, code);
+        ck_assert_int_eq(testing_ctl_number("SELECT COUNT(*) FROM dead_letter"), 30 * ((int)i + 1));
+        ck_assert_uint_eq(dlq_depth(), 0);
+    }
+}
+END_TEST
+
 START_TEST(servers_away)
 {
     dlq_publish_orders("s", 2);
@@ -235,6 +262,7 @@ int main(void)
     tcase_add_test(t, hostile);
     tcase_add_test(t, one_is_left);
     tcase_add_test(t, one_at_a_time);
+    tcase_add_test(t, output_is_lost);
     tcase_add_test(t, servers_away);
     tcase_add_test(t, counts);
     suite_add_tcase(suite, t);
