@@ -61,9 +61,13 @@ struct admin_view {
     const char *instance; /* "" or the replica's name */
     int64_t started_at;   /* wall ms */
     enum admin_phase phase;
-    char why[ERROR_TEXT_MAX]; /* what it waits for while STARTING, or "" */
-    int64_t main_age_ms;      /* since the main thread last went round */
-    int64_t beat_limit_ms;    /* a thread that has not gone round for so long is stuck */
+    char why[ERROR_TEXT_MAX];     /* what it waits for while STARTING, or "" */
+    bool quiet;                   /* was told to take nothing; also while STARTING, and then will not */
+    int64_t pid, pid_ticks;       /* the process (process.h) */
+    int64_t configured_at;        /* wall ms: when the configuration in force was read */
+    char refused[ERROR_TEXT_MAX]; /* why the last reload was refused; "": it was not */
+    int64_t main_age_ms;          /* since the main thread last went round */
+    int64_t beat_limit_ms;        /* a thread that has not gone round for so long is stuck */
     int64_t ready_grace_ms;
     int64_t relay_oldest_ms; /* for how long the oldest pending local message has been due */
     struct metric_sum sum;
@@ -86,6 +90,9 @@ ORDERD_MUST_CHECK bool admin_port(const struct conf *conf, const char *instance,
 ORDERD_MUST_CHECK struct admin *admin_start(const struct conf *conf, const char *instance, admin_collect_fn collect,
                                             void *arg, struct error *err);
 
+/* When its thread last went round, monotonic ms. */
+int64_t admin_beat(const struct admin *admin);
+
 /* Ends within about a quarter of a second; answers that are not sent by then are cut. NULL: nothing. */
 void admin_stop(struct admin **admin);
 
@@ -105,6 +112,9 @@ const char *admin_stuck(const struct admin_view *view);
 
 /* Whether the process runs and every worker that decides is ready. */
 bool admin_view_ready(const struct admin_view *view);
+
+/* Messages that all of them have taken and not finished. */
+int64_t admin_in_hand(const struct admin_view *view);
 
 /* Whether it can do its job, a short reconnect aside: ready, or not for longer than grace_ms. */
 bool admin_worker_ready(const struct admin_worker *worker, int64_t grace_ms);

@@ -8,7 +8,7 @@
 /* Runs with this configuration (taken over: it is freed at the end) until SIGTERM or SIGINT. instance: "" or the
  * replica's name. Waits for servers that are away; answers CONFIG where schema, topology or an account is wrong, since
  * a restart would not help. Signals: TERM and INT drain (a second one ends at once), HUP reloads the file it was read
- * from. */
+ * from, USR1 makes it quiet until CONT, USR2 writes what each thread does into the log. */
 enum exitcode daemon_run(struct conf **conf, const char *instance);
 
 #endif

@@ -2,6 +2,10 @@
  * (sweep.h), the walk (walk.h), the calendar (calendar.h). Several processes have the same keepers; each kind says how
  * they keep out of each other's way.
  *
+ * In the quiet mode a kind that takes up work (the sweep, the walk) rests, as lanes do: other processes do it, and
+ * where all are quiet, orders must not be closed while their payments wait in a queue. The calendar goes on: sales
+ * begin and end by the clock.
+ *
  * A kind's struct begins with a struct keeper and is zeroed at first. Only src/flow defines kinds. */
 #ifndef ORDERD_KEEPER_H
 #define ORDERD_KEEPER_H
@@ -22,6 +26,7 @@ struct keeper_kind {
     size_t size;                            /* of its struct */
     void (*open)(struct keeper *keeper);    /* before the thread runs, in the starter's; keeper->conf is set; or NULL */
     int64_t (*turn)(struct keeper *keeper); /* does what is due, and answers in how many ms to come again */
+    void (*rest)(struct keeper *keeper);    /* the quiet mode begins: lets its connections go. NULL: it goes on in it */
     void (*close)(struct keeper *keeper);   /* at the end, in the thread: frees what it holds; or NULL */
 };
 
@@ -33,6 +38,7 @@ struct keeper {
     _Atomic int64_t beat;
 
     /* Owned by the thread alone. */
+    bool resting;            /* in the quiet mode */
     const struct conf *conf; /* the snapshot of this turn */
     struct metric_block *metrics;
 };
@@ -55,6 +61,7 @@ void keeper_join(struct keeper **keeper);
 
 /* ---- for the kinds, in the keeper's thread ---- */
 
+/* Whether nothing more is to be begun: the process ends, or is quiet and this kind rests then. */
 bool keeper_stopping(const struct keeper *keeper);
 void keeper_beats(struct keeper *keeper); /* between steps; turns and rests beat by themselves */
 void keeper_set_state(struct keeper *keeper, enum lane_state state, const struct error *why); /* see lane_health_set */

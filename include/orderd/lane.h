@@ -29,6 +29,7 @@ struct lane_shared {
     struct survey_board *board;        /* how the whole sale stands; may be NULL */
     atomic_bool stop;                  /* take nothing new, finish, end */
     int stop_fd;                       /* an eventfd that becomes readable when stop is set */
+    atomic_bool quiet;                 /* take nothing new, finish, wait until it is false again */
 };
 
 struct lane;

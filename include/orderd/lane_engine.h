@@ -194,6 +194,8 @@ struct lane {
     bool settling;              /* every item of the batch has its outcome */
     bool unproven;              /* gave its deliveries back: the database must show that it takes work first */
     bool alarmed;               /* a suspect was met and not yet passed */
+    bool quiet;                 /* of this turn: take nothing new (lane_shared.quiet) */
+    bool cancelled;             /* the subscription was ended by it, and the connection is still open */
     bool careful;               /* prefetch 1: something in this queue may kill the process */
     unsigned subscriptions;     /* so far */
     int64_t db_seen;            /* monotonic ms: when an idle lane last asked */

@@ -7,7 +7,8 @@
 #include "orderd/error.h"
 
 void notify_ready(void);
-void notify_stopping(void);
+/* within_ms: how long it may take at most, by which the manager waits longer than its own time-out where it must. */
+void notify_stopping(int64_t within_ms);
 void notify_reloading(void); /* with MONOTONIC_USEC; must be followed by notify_ready */
 void notify_status(const char *fmt, ...) ORDERD_PRINTF(1, 2);
 void notify_watchdog(void);

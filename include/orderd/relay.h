@@ -39,6 +39,10 @@ enum lane_state relay_state(const struct relay *relay);
 void relay_condition(struct relay *relay, struct lane_condition *out); /* with the reason */
 int64_t relay_beat(const struct relay *relay);
 
+/* The same of its other thread, "cleaner", which deletes what was sent long ago. */
+void relay_cleaner_condition(struct relay *relay, struct lane_condition *out);
+int64_t relay_cleaner_beat(const struct relay *relay);
+
 /* For how long, in ms, the oldest pending row has been due (local_message_oldest), as of the last poll. */
 int64_t relay_oldest_ms(const struct relay *relay);
 

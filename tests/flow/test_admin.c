@@ -211,7 +211,7 @@ START_TEST(ctl_status_shows_it)
     s = sale_parsed();
     ck_assert_str_eq(json_string_value(json_object_get(s, "phase")), "running");
     ck_assert_int_eq(sale_member(json_object_get(s, "totals"), "orders_created_total"), 0);
-    ck_assert_uint_eq(json_array_size(json_object_get(s, "workers")), 3 + 5 + 1);
+    ck_assert_uint_eq(json_array_size(json_object_get(s, "workers")), 3 + 5 + 1 + 3);
     json_decref(s);
     CTL("status", "70000");
     ck_assert_int_eq(testing_ctl.code, 78);

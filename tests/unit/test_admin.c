@@ -211,6 +211,7 @@ static const struct {
     {LANE_HOLDING, 2999, true},    {LANE_HOLDING, 3001, false},
     {LANE_PAUSED, 1, false}, /* an operator must act */
     {LANE_DRAINING, 1, false},     {LANE_STOPPED, 1, false},
+    {LANE_QUIET, 1, false}, /* by order, and so at once */
 };
 
 START_TEST(judgement)

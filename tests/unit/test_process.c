@@ -8,10 +8,12 @@
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "orderd/clock.h"
 #include "orderd/notify.h"
+#include "orderd/process.h"
 #include "orderd/thread.h"
 
 struct seen {
@@ -50,6 +52,26 @@ START_TEST(thread_is_a_row)
 }
 END_TEST
 
+/* Its number and its start name a process; a child's are others. */
+START_TEST(process_is_known_by_its_start)
+{
+    int64_t mine, again, child;
+    pid_t pid = fork();
+
+    if (pid == 0) {
+        pause();
+        _exit(0);
+    }
+    ck_assert(process_started(getpid(), &mine) && process_started(getpid(), &again) && process_started(pid, &child));
+    ck_assert_int_eq(mine, again);
+    ck_assert_int_gt(mine, 0);
+    ck_assert_int_ge(child, mine);
+    kill(pid, SIGKILL);
+    waitpid(pid, NULL, 0);
+    ck_assert(!process_started(pid, &child));
+}
+END_TEST
+
 #if __has_include(<systemd/sd-daemon.h>)
 
 static int manager = -1;
@@ -85,8 +107,8 @@ START_TEST(manager_is_told)
 
     notify_ready();
     ck_assert_str_eq(heard(), "READY=1");
-    notify_stopping();
-    ck_assert_str_eq(heard(), "STOPPING=1");
+    notify_stopping(25000);
+    ck_assert_str_eq(heard(), "STOPPING=1\nEXTEND_TIMEOUT_USEC=30000000");
     notify_watchdog();
     ck_assert_str_eq(heard(), "WATCHDOG=1");
     notify_status("%d lanes\nREADY=1", 2);
@@ -120,6 +142,7 @@ int main(void)
     TCase *c = tcase_create("process");
 
     tcase_add_test(c, thread_is_a_row);
+    tcase_add_test(c, process_is_known_by_its_start);
 #if __has_include(<systemd/sd-daemon.h>)
     tcase_add_checked_fixture(c, become_manager, resign);
     tcase_add_test(c, manager_is_told);

@@ -3,3 +3,4 @@
 X(LANE, "lane", true)     /* takes messages */
 X(KEEPER, "keeper", false)
 X(RELAY, "relay", false)
+X(HELPER, "helper", false) /* has no part in any order, but must go round like the others */

@@ -183,3 +183,11 @@ X(reconcile, in_flight, "in-flight", DURATION, "TIME", 1, 86400000, "",
   "what is younger is on its way and no gap (default: walk.in_flight of the configuration)")
 X(reconcile, quick, "quick", FLAG, "", 0, 0, NULL, "leave out the closed and rejected orders and what Redis counts as sold")
 X(reconcile, pause, "pause", DURATION, "TIME", 0, 60000, "2ms", "wait between pages of 500 orders, so that the sale is not slowed")
+
+X(status, threads, "threads", FLAG, "", 0, 0, NULL, "every thread with what it has in hand and the last failure it met")
+
+X(quiet, wait, "wait", DURATION, "TIME", 0, 86400000, "30s", "how long to wait until nothing is in hand any more")
+X(quiet, dry_run, "dry-run", FLAG, "", 0, 0, NULL, "only say which process would be told")
+
+X(resume, wait, "wait", DURATION, "TIME", 0, 86400000, "10s", "how long to wait until it says so")
+X(resume, dry_run, "dry-run", FLAG, "", 0, 0, NULL, "only say which process would be told")

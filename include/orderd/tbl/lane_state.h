@@ -3,5 +3,6 @@ X(CONNECTING, "connecting", false) /* a server is away and no delivery is held *
 X(CONSUMING, "consuming", true)
 X(HOLDING, "holding", false)       /* a server is away; the batch is kept unacknowledged */
 X(PAUSED, "paused", false)         /* schema, privileges, topology or a storm of unknown errors: an operator must act */
-X(DRAINING, "draining", false)
+X(DRAINING, "draining", false)     /* takes nothing more, and finishes what is in hand */
+X(QUIET, "quiet", false)           /* was told to take nothing, and has nothing in hand */
 X(STOPPED, "stopped", false)

@@ -9,9 +9,19 @@
 /* Longest rest without a beat, which the watchdog sees. */
 #define IDLE_MS 1000
 
-bool keeper_stopping(const struct keeper *k)
+static bool ending(const struct keeper *k)
 {
     return atomic_load_explicit(&k->shared->stop, memory_order_acquire);
+}
+
+static bool quiet(const struct keeper *k)
+{
+    return k->kind->rest && atomic_load_explicit(&k->shared->quiet, memory_order_acquire);
+}
+
+bool keeper_stopping(const struct keeper *k)
+{
+    return ending(k) || quiet(k);
 }
 
 void keeper_beats(struct keeper *k)
@@ -29,10 +39,25 @@ static void rest(struct keeper *k, int64_t ms)
     struct pollfd stop = {.fd = k->shared->stop_fd, .events = POLLIN};
     int64_t until = clock_mono_ms() + ms;
 
-    for (int64_t left = ms; left > 0 && !keeper_stopping(k); left = until - clock_mono_ms()) {
+    for (int64_t left = ms; left > 0 && !ending(k) && quiet(k) == k->resting; left = until - clock_mono_ms()) {
         keeper_beats(k);
         (void)poll(&stop, 1, (int)(left < IDLE_MS ? left : IDLE_MS));
     }
+}
+
+/* A turn in the quiet mode, and the change into it and out of it. */
+static bool rests(struct keeper *k)
+{
+    bool was = k->resting;
+
+    k->resting = quiet(k);
+    if (k->resting && !was)
+        k->kind->rest(k);
+    if (k->resting)
+        keeper_set_state(k, LANE_QUIET, NULL);
+    else if (was)
+        keeper_set_state(k, LANE_CONSUMING, NULL); /* its turn says otherwise where it must */
+    return k->resting;
 }
 
 static void run(void *data)
@@ -40,10 +65,10 @@ static void run(void *data)
     struct keeper *k = data;
 
     k->metrics = metric_register();
-    while (!keeper_stopping(k)) {
+    while (!ending(k)) {
         k->conf = atomic_load_explicit(&k->shared->conf, memory_order_acquire);
         keeper_beats(k);
-        rest(k, k->kind->turn(k));
+        rest(k, rests(k) ? IDLE_MS : k->kind->turn(k));
     }
     if (k->kind->close)
         k->kind->close(k);

@@ -39,6 +39,7 @@ bool lane_subscribe(struct lane *lane, bool careful, struct error *err)
      * twice). */
     snprintf(tag, sizeof tag, "%s #%u", lane->worker, ++lane->subscriptions);
     lane->careful = careful;
+    lane->cancelled = false;
     return broker_cancel(lane->consumer, err) &&
            broker_consume(lane->consumer, lane->settings.queue, prefetch, tag, err);
 }
@@ -129,5 +130,19 @@ bool lane_work_carefully(struct lane *lane, struct error *err)
         if (lane->consumer && broker_inbox(lane->consumer) > 0 && !lane_stopping(lane) && !batch_take(lane, err))
             return false;
     }
-    return !lane->consumer || lane_stopping(lane) || lane_subscribe(lane, true, err);
+    return !lane->consumer || lane->quiet || lane_stopping(lane) || lane_subscribe(lane, true, err);
+}
+
+bool lane_work_taken(struct lane *lane, struct error *err)
+{
+    bool suspect = lane_suspicious(lane);
+
+    lane_note_suspicion(lane, suspect);
+    if (suspect && !lane->careful)
+        return lane_work_carefully(lane, err);
+    batch_decode(lane);
+    lane_work(lane);
+    if (suspect || !lane->careful || !lane->consumer || lane->cancelled || lane->quiet || lane_stopping(lane))
+        return true;
+    return lane_subscribe(lane, false, err);
 }

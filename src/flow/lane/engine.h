@@ -1,6 +1,7 @@
 /* What the files of flow/lane share; nobody else includes it (kinds include orderd/lane_engine.h).
  *
- *   lane.c     the thread: connect, turn after turn, drain
+ *   lane.c     the thread: connect, turn after turn
+ *   finish.c   taking nothing more: the stop, and the quiet mode
  *   batch.c    deliveries in hand: take, decode, release
  *   careful.c  what to do about messages that kill the process
  *   storm.c    whether it is the messages or the database that is ill
@@ -18,7 +19,11 @@
 bool lane_stopping(const struct lane *lane);
 /* why: as in lane_health_set */
 void lane_set_state(struct lane *lane, enum lane_state state, const struct error *why);
-void lane_beat(struct lane *lane);
+void lane_beat(struct lane *lane); /* and tells how many messages are in hand */
+/* A wait by plan, with the publisher kept alive; ends early on the stop, and when the quiet mode begins or ends. */
+void lane_sleep_alive(struct lane *lane, int64_t ms);
+/* What the broker had handed out on it goes to somebody else. */
+void lane_lose_consumer(struct lane *lane, const struct error *err);
 /* Sleeps until something arrives on either connection, the stop is called, or wait_ms are over. Pump both dry first. */
 void lane_sleep(struct lane *lane, int wait_ms);
 void lane_close_consumer(struct lane *lane, bool graceful);
@@ -28,6 +33,14 @@ void lane_close_publisher(struct lane *lane);
  * afterwards, and the batch with it. */
 void lane_work(struct lane *lane);
 
+/* ---- finish.c ---- */
+/* Ends the subscription; what was handed out stays in hand. false: the consumer is lost. */
+bool lane_stop_taking(struct lane *lane, struct error *err);
+/* A turn of the quiet mode: finishes what is in hand, then rests without any connection. */
+void lane_turn_quiet(struct lane *lane);
+/* The stop: the same, unless a server is away; then everything is closed. */
+void lane_drain(struct lane *lane);
+
 /* ---- careful.c ---- */
 bool lane_suspicious(const struct lane *lane); /* whether the batch holds a message that may kill the process */
 void lane_note_suspicion(struct lane *lane, bool suspect);
@@ -36,6 +49,8 @@ bool lane_subscribe(struct lane *lane, bool careful, struct error *err);
 /* Takes no more, finishes what is in hand in small groups, and subscribes with a window of one. false: the consumer is
  * lost. */
 bool lane_work_carefully(struct lane *lane, struct error *err);
+/* The batch through all its steps, carefully where it must be. false: the consumer is lost. */
+bool lane_work_taken(struct lane *lane, struct error *err);
 
 /* ---- batch.c ---- */
 void batch_init(struct lane *lane);

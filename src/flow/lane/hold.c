@@ -107,6 +107,8 @@ bool lane_hold(struct lane *lane, const struct error *why)
     if (lane->db && !db_usable(lane->db))
         lane_close_db(lane);
     do {
+        if (atomic_load_explicit(&lane->shared->quiet, memory_order_acquire) && !lane_stop_taking(lane, &err))
+            return lost(lane, &err);
         announce(lane, &err);
         if (lane_stopping(lane) || clock_mono_ms() - lane->held_since > lane->settings.hold_max)
             return returned(lane, &err);
@@ -122,5 +124,5 @@ void lane_hold_over(struct lane *lane)
         log_event(LOG_EVENT_LANE_RESUMED, LOG_INT("held_ms", clock_mono_ms() - lane->held_since));
     lane->held_since = 0;
     if (lane->consumer && !lane_stopping(lane))
-        lane_set_state(lane, LANE_CONSUMING, NULL);
+        lane_set_state(lane, lane->cancelled ? LANE_DRAINING : LANE_CONSUMING, NULL);
 }

@@ -29,13 +29,17 @@ void lane_set_state(struct lane *lane, enum lane_state state, const struct error
 
 void lane_beat(struct lane *lane)
 {
+    size_t inbox = lane->consumer ? broker_inbox(lane->consumer) : 0;
+
     atomic_store_explicit(&lane->beat, clock_mono_ms(), memory_order_relaxed);
+    lane_health_in_hand(&lane->health, lane->batch.count - lane->batch.acked + lane->parked_count + inbox);
 }
 
 void lane_close_consumer(struct lane *lane, bool graceful)
 {
     if (lane->consumer)
         broker_close(&lane->consumer, graceful);
+    lane->cancelled = false;
     park_release(lane);
 }
 
@@ -126,9 +130,10 @@ static bool open_consumer(struct lane *lane, struct error *err)
 {
     char version[24];
 
-    if (lane->consumer)
+    if (lane->consumer && !lane->cancelled)
         return true;
-    lane->consumer = broker_open(lane->conf, lane->worker, err);
+    if (!lane->consumer)
+        lane->consumer = broker_open(lane->conf, lane->worker, err);
     if (!lane->consumer)
         return false;
     if (!lane_subscribe(lane, true, err)) {
@@ -141,13 +146,18 @@ static bool open_consumer(struct lane *lane, struct error *err)
     return true;
 }
 
+static bool told_otherwise(const struct lane *lane)
+{
+    return lane_stopping(lane) || atomic_load_explicit(&lane->shared->quiet, memory_order_acquire) != lane->quiet;
+}
+
 /* In slices, so that the publisher's heartbeats go on and the watchdog sees that this is a wait by plan. */
-static void sleep_alive(struct lane *lane, int64_t ms)
+void lane_sleep_alive(struct lane *lane, int64_t ms)
 {
     struct pollfd stop = {.fd = lane->shared->stop_fd, .events = POLLIN};
     int64_t until = clock_mono_ms() + ms;
 
-    for (int64_t left = ms; left > 0 && !lane_stopping(lane); left = until - clock_mono_ms()) {
+    for (int64_t left = ms; left > 0 && !told_otherwise(lane); left = until - clock_mono_ms()) {
         lane_beat(lane);
         pump_publisher(lane);
         (void)poll(&stop, 1, (int)(left < IDLE_MS ? left : IDLE_MS));
@@ -190,11 +200,11 @@ static bool connected(struct lane *lane)
         return true;
     }
     announce_not_connected(lane, &err);
-    sleep_alive(lane, backoff_next(&lane->connecting));
+    lane_sleep_alive(lane, backoff_next(&lane->connecting));
     return false;
 }
 
-static void lose_consumer(struct lane *lane, const struct error *err)
+void lane_lose_consumer(struct lane *lane, const struct error *err)
 {
     bool cancelled = broker_cancelled(lane->consumer);
 
@@ -243,25 +253,6 @@ static bool wait_for_work(struct lane *lane, struct error *err)
     return lane_pump(lane, err);
 }
 
-static void handle(struct lane *lane)
-{
-    bool suspect = lane_suspicious(lane);
-    struct error err = {0};
-    bool ok = true;
-
-    lane_note_suspicion(lane, suspect);
-    if (suspect && !lane->careful) {
-        ok = lane_work_carefully(lane, &err);
-    } else {
-        batch_decode(lane);
-        lane_work(lane);
-        if (lane->consumer && lane->careful && !suspect && !lane_stopping(lane))
-            ok = lane_subscribe(lane, false, &err);
-    }
-    if (!ok)
-        lose_consumer(lane, &err);
-}
-
 /* An idle lane would not notice that its database is gone until the next order comes, and look ready meanwhile. */
 static void check_idle_db(struct lane *lane)
 {
@@ -281,6 +272,7 @@ static void read_conf(struct lane *lane)
 {
     lane->conf = atomic_load_explicit(&lane->shared->conf, memory_order_acquire);
     lane->kind->settings(lane->conf, &lane->settings);
+    lane->quiet = atomic_load_explicit(&lane->shared->quiet, memory_order_acquire);
 }
 
 static void turn(struct lane *lane)
@@ -290,47 +282,25 @@ static void turn(struct lane *lane)
     read_conf(lane);
     lane_beat(lane);
     batch_release(lane);
+    if (lane->quiet) {
+        lane_turn_quiet(lane);
+        return;
+    }
     if (!connected(lane))
         return;
     if (!wait_for_work(lane, &err) || !batch_take(lane, &err)) {
-        lose_consumer(lane, &err);
+        lane_lose_consumer(lane, &err);
         return;
     }
-    if (lane->batch.count > 0)
-        handle(lane);
-    else
+    lane_beat(lane);
+    if (lane->batch.count == 0)
         check_idle_db(lane);
+    else if (!lane_work_taken(lane, &err))
+        lane_lose_consumer(lane, &err);
     if (lane->consumer && !park_retry(lane, &err))
-        lose_consumer(lane, &err);
+        lane_lose_consumer(lane, &err);
     else if (park_too_long(lane))
         lane_give_back(lane);
-}
-
-/* The stop: no more deliveries, then what was already handed to us is finished, unless a server is away. */
-static void drain(struct lane *lane)
-{
-    struct error err = {0};
-
-    lane_set_state(lane, LANE_DRAINING, NULL);
-    batch_release(lane);
-    if (lane->consumer && lane->db && broker_cancel(lane->consumer, &err)) {
-        do {
-            lane_beat(lane);
-            batch_release(lane);
-            if (!batch_take(lane, &err))
-                break;
-            batch_decode(lane);
-            if (lane->batch.count > 0)
-                lane_work(lane); /* lane_hold() gives everything back at once when stopping */
-        } while (lane->consumer && lane->batch.count > 0);
-    }
-    lane->parked_next = 0;
-    if (lane->consumer)
-        (void)!park_retry(lane, &err);
-    lane_close_consumer(lane, true);
-    if (lane->publisher)
-        broker_close(&lane->publisher, true);
-    lane_close_db(lane);
 }
 
 static void run(void *data)
@@ -343,7 +313,7 @@ static void run(void *data)
     batch_init(lane);
     while (!lane_stopping(lane))
         turn(lane);
-    drain(lane);
+    lane_drain(lane);
     batch_destroy(lane);
     park_destroy(lane);
     if (lane->kind->close)

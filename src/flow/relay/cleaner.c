@@ -4,21 +4,34 @@
 
 #include <poll.h>
 
+#include "orderd/clock.h"
+
 #define CLEAN_BATCH    1000
 #define CLEAN_PAUSE_MS 50
+/* Longest rest without a beat, which the watchdog sees. */
+#define BEAT_MS   1000
 
-#define LOCK_NAME      "CONCAT('orderd.clean.',LEFT(DATABASE(),40))"
+#define LOCK_NAME "CONCAT('orderd.clean.',LEFT(DATABASE(),40))"
 
 static bool stopping(const struct relay *relay)
 {
     return atomic_load_explicit(&relay->stop, memory_order_acquire);
 }
 
-static void pause_for(const struct relay *relay, int64_t ms)
+static void beat(struct relay *relay)
+{
+    atomic_store_explicit(&relay->cleaner_beat, clock_mono_ms(), memory_order_relaxed);
+}
+
+static void pause_for(struct relay *relay, int64_t ms)
 {
     struct pollfd wake = {.fd = relay->cleaner_fd, .events = POLLIN};
+    int64_t until = clock_mono_ms() + ms;
 
-    (void)poll(&wake, 1, (int)ms);
+    for (int64_t left = ms; left > 0 && !stopping(relay); left = until - clock_mono_ms()) {
+        beat(relay);
+        (void)poll(&wake, 1, (int)(left < BEAT_MS ? left : BEAT_MS));
+    }
 }
 
 static bool clean_all(struct relay *relay, struct db *db, struct metric_block *metrics, struct error *err)
@@ -57,9 +70,13 @@ void relay_clean(void *data)
         const struct conf *conf = atomic_load_explicit(&relay->shared->conf, memory_order_acquire);
         struct error err = {0};
 
+        beat(relay);
         if (!db)
             db = db_open(conf, &err);
-        if (db && !clean_if_elected(relay, db, metrics, &err)) {
+        if (db && clean_if_elected(relay, db, metrics, &err)) {
+            lane_health_set(&relay->cleaner_health, LANE_CONSUMING, NULL);
+        } else {
+            lane_health_set(&relay->cleaner_health, LANE_CONNECTING, &err);
             /* The relay tells when the database is away; a deadlock or the like is met again next time. Closing also
              * gives the lock up. */
             db_close(&db);
@@ -67,4 +84,5 @@ void relay_clean(void *data)
         pause_for(relay, conf->relay_clean_interval);
     }
     db_close(&db);
+    lane_health_set(&relay->cleaner_health, LANE_STOPPED, NULL);
 }

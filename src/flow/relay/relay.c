@@ -307,7 +307,9 @@ struct relay *relay_start(struct lane_shared *shared)
     target_init(&relay->broker_target, conf->broker_reconnect_min, conf->broker_reconnect_max);
     target_init(&relay->kv_target, conf->broker_reconnect_min, conf->broker_reconnect_max);
     lane_health_init(&relay->health);
+    lane_health_init(&relay->cleaner_health);
     atomic_init(&relay->beat, clock_mono_ms());
+    atomic_init(&relay->cleaner_beat, clock_mono_ms());
     relay->thread = (struct thread){.name = "relay", .run = run, .data = relay};
     relay->cleaner = (struct thread){.name = "cleaner", .run = relay_clean, .data = relay};
     thread_start(&relay->thread);
@@ -366,6 +368,16 @@ int64_t relay_beat(const struct relay *relay)
     return atomic_load_explicit(&relay->beat, memory_order_relaxed);
 }
 
+void relay_cleaner_condition(struct relay *relay, struct lane_condition *out)
+{
+    lane_health_read(&relay->cleaner_health, out);
+}
+
+int64_t relay_cleaner_beat(const struct relay *relay)
+{
+    return atomic_load_explicit(&relay->cleaner_beat, memory_order_relaxed);
+}
+
 int64_t relay_oldest_ms(const struct relay *relay)
 {
     return atomic_load_explicit(&relay->oldest_ms, memory_order_relaxed);
@@ -390,6 +402,7 @@ void relay_stop(struct relay **relay)
     local_messages_free(&r->handed);
     CHECK_ZERO(pthread_mutex_destroy(&r->lock));
     lane_health_destroy(&r->health);
+    lane_health_destroy(&r->cleaner_health);
     free(r);
     *relay = NULL;
 }

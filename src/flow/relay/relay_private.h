@@ -54,7 +54,8 @@ struct relay {
     const struct conf *conf;
     char owner[65]; /* under which others lease for it; its own leases add their number */
     struct lane_health health;
-    _Atomic int64_t beat, oldest_ms;
+    struct lane_health cleaner_health;
+    _Atomic int64_t beat, cleaner_beat, oldest_ms;
     atomic_bool stop;
     int wake_fd, cleaner_fd; /* eventfds */
 

@@ -143,9 +143,15 @@ static void close_sweep(struct keeper *keeper)
     db_close(&((struct sweep *)keeper)->db);
 }
 
+static void rest(struct keeper *keeper)
+{
+    db_close(&((struct sweep *)keeper)->db);
+}
+
 const struct keeper_kind sweep_keeper = {
     .name = "sweep",
     .size = sizeof(struct sweep),
     .turn = turn,
+    .rest = rest,
     .close = close_sweep,
 };

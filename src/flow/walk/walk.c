@@ -164,10 +164,16 @@ static void close_walk(struct keeper *keeper)
     memory_free_all(&walk->memory);
 }
 
+static void rest(struct keeper *keeper)
+{
+    drop_connections((struct walk *)keeper);
+}
+
 const struct keeper_kind walk_keeper = {
     .name = "walk",
     .size = sizeof(struct walk),
     .open = open_walk,
     .turn = turn,
+    .rest = rest,
     .close = close_walk,
 };

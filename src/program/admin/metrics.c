@@ -140,6 +140,14 @@ static void add_lanes(struct strbuf *out, const struct admin_view *view)
     add_gauge(out, PREFIX "ready", "1 while /readyz says 200.", admin_view_ready(view));
     add_gauge(out, PREFIX "lanes", "Lanes of this process.", lanes);
     add_gauge(out, PREFIX "lanes_ready", "Lanes that can do their job now.", ready);
+    add_gauge(out, PREFIX "in_hand", "Messages taken from the broker and not finished.", admin_in_hand(view));
+}
+
+static void add_config(struct strbuf *out, const struct admin_view *view)
+{
+    add_gauge(out, PREFIX "config_last_reload_successful", "0 after a reload that was refused.", !view->refused[0]);
+    add_seconds(out, PREFIX "config_last_reload_success_timestamp_seconds", "gauge",
+                "When the configuration in force was read, since 1970.", view->configured_at);
 }
 
 static void add_build(struct strbuf *out, const struct admin_view *view)
@@ -215,6 +223,7 @@ unsigned admin_metrics(const struct admin_view *view, const struct admin_request
     add_states(out, view);
     add_seconds(out, PREFIX "relay_oldest_due_seconds", "gauge",
                 "For how long the oldest pending local message has been due.", view->relay_oldest_ms);
+    add_config(out, view);
     add_build(out, view);
     add_process(out, view);
     return 200;

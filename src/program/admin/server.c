@@ -29,6 +29,7 @@ struct slot {
 struct admin {
     struct thread thread;
     atomic_bool stop;
+    _Atomic int64_t beat;
     admin_collect_fn collect;
     void *arg;
 
@@ -165,6 +166,7 @@ static void run(void *arg)
     struct admin *admin = arg;
 
     while (!atomic_load_explicit(&admin->stop, memory_order_acquire)) {
+        atomic_store_explicit(&admin->beat, clock_mono_ms(), memory_order_relaxed);
         (void)MHD_run_wait(admin->http, TURN_MS);
         end_late_ones(admin);
     }
@@ -255,9 +257,15 @@ struct admin *admin_start(const struct conf *conf, const char *instance, admin_c
     }
     admin->view = check_malloc(sizeof *admin->view);
     admin->thread = (struct thread){.name = "admin", .run = run, .data = admin};
+    atomic_init(&admin->beat, clock_mono_ms());
     thread_start(&admin->thread);
     log_event(LOG_EVENT_ADMIN_UP, LOG_STR("host", conf->admin_host), LOG_INT("port", port));
     return admin;
+}
+
+int64_t admin_beat(const struct admin *admin)
+{
+    return atomic_load_explicit(&admin->beat, memory_order_relaxed);
 }
 
 void admin_stop(struct admin **admin)

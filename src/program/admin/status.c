@@ -3,6 +3,7 @@
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "orderd/admin.h"
 #include "orderd/check.h"
@@ -37,6 +38,10 @@ static json_t *worker_of(const struct admin_view *view, const struct admin_worke
     set(object, "unready_ms", unready == LANE_NEVER_READY ? json_null() : json_integer(unready));
     set(object, "beat_age_ms", json_integer(w->beat_age_ms));
     set(object, "why", text_of(w->condition.why));
+    set(object, "state_ms", json_integer(w->condition.state_ms));
+    set(object, "in_hand", json_integer(w->condition.in_hand));
+    set(object, "last_error", w->condition.last[0] ? text_of(w->condition.last) : json_null());
+    set(object, "last_error_ms", w->condition.last[0] ? json_integer(w->condition.last_ms) : json_null());
     return object;
 }
 
@@ -77,15 +82,23 @@ unsigned admin_status(const struct admin_view *view, const struct admin_request 
 {
     const char *stuck = admin_stuck(view);
     json_t *object = json_object();
-    char *text;
+    char host[256] = "", *text;
 
     (void)request;
+    (void)gethostname(host, sizeof host - 1);
     set(object, "version", json_string(ORDERD_VERSION));
     set(object, "instance", json_string(view->instance));
+    set(object, "host", text_of(host));
+    set(object, "pid", json_integer(view->pid));
+    set(object, "pid_ticks", json_integer(view->pid_ticks));
     set(object, "started_at", json_integer(view->started_at));
     set(object, "uptime_ms", json_integer(clock_wall_ms() - view->started_at));
     set(object, "phase", json_string(admin_phase_name(view->phase)));
     set(object, "why", text_of(view->why));
+    set(object, "quiet", json_boolean(view->quiet));
+    set(object, "in_hand", json_integer(admin_in_hand(view)));
+    set(object, "configured_at", json_integer(view->configured_at));
+    set(object, "reload_refused", view->refused[0] ? text_of(view->refused) : json_null());
     set(object, "live", json_boolean(stuck == NULL));
     set(object, "stuck", stuck ? json_string(stuck) : json_null());
     set(object, "ready", json_boolean(admin_view_ready(view)));

@@ -49,6 +49,15 @@ const char *admin_stuck(const struct admin_view *view)
     return NULL;
 }
 
+int64_t admin_in_hand(const struct admin_view *view)
+{
+    int64_t all = 0;
+
+    for (size_t i = 0; i < view->worker_count; i++)
+        all += view->workers[i].condition.in_hand;
+    return all;
+}
+
 bool admin_view_ready(const struct admin_view *view)
 {
     if (view->phase != ADMIN_RUNNING)

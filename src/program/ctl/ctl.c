@@ -45,7 +45,7 @@ static enum exitcode run(struct ctl *ctl, bool *failed)
         return ctl->code;
     fflush(stdout); /* what was done comes before why no more was */
     print_error(ctl, ctl->path, &err);
-    return ctl->code == EXIT_USAGE ? EXIT_USAGE : exitcode_of(&err);
+    return ctl->code == EXIT_USAGE || ctl->code == EXIT_NO_PERMISSION ? ctl->code : exitcode_of(&err);
 }
 
 enum exitcode ctl_main(int argc, char **argv)

@@ -141,3 +141,23 @@ bool endpoint_get(struct ctl *ctl, const char *instance, const char *path, int *
     ctl_advise(ctl, "see that orderd runs with admin.enabled, and name its INSTANCE if it has one");
     return false;
 }
+
+static json_t *parsed(const struct strbuf *body, int status, struct error *err)
+{
+    json_t *s = status == 200 && body->data ? json_loadb(body->data, body->len, 0, NULL) : NULL;
+
+    if (s && json_is_object(s) && json_is_array(json_object_get(s, "workers")))
+        return s;
+    json_decref(s);
+    error_set(err, ERROR_ADMIN_AWAY, "what answers at the admin endpoint is no orderd of this version");
+    return NULL;
+}
+
+json_t *endpoint_status(struct ctl *ctl, const char *instance, struct strbuf *body, struct error *err)
+{
+    int status = 0;
+
+    if (!endpoint_get(ctl, instance, "/status", &status, body, err))
+        return NULL;
+    return parsed(body, status, err);
+}

@@ -33,8 +33,13 @@ static void print_head(const struct ctl *ctl, const json_t *s)
     printf("orderd %s%s%s: %s, ", text_of(s, "version"), instance[0] ? " @" : "", instance, text_of(s, "phase"));
     print_word(ctl, is(s, "ready") ? "ready" : "not ready", 0, is(s, "ready") ? TINT_GOOD : TINT_BAD);
     printf("; up %s\n", span_text(up, number_of(s, "uptime_ms")));
-    if (text_of(s, "why")[0])
+    if (is(s, "quiet") && strcmp(text_of(s, "phase"), "starting") != 0)
+        printf("It was told to take nothing; %" PRId64 " messages are in hand. `orderctl resume` ends it.\n",
+               number_of(s, "in_hand"));
+    else if (text_of(s, "why")[0])
         printf("It waits: %s\n", text_of(s, "why"));
+    if (text_of(s, "reload_refused")[0])
+        printf("The last reload was refused: %s\n", text_of(s, "reload_refused"));
     if (!is(s, "live"))
         printf("The thread %s is stuck.\n", text_of(s, "stuck"));
 }
@@ -94,6 +99,8 @@ static void print_workers(const struct ctl *ctl, const json_t *s)
     table_begin(&t, heads, sizeof heads / sizeof *heads);
     json_array_foreach(workers, i, w)
     {
+        if (strcmp(text_of(w, "role"), "helper") == 0 && is(w, "ready"))
+            continue;
         table_text(&t, text_of(w, "name"), TINT_NONE);
         table_text(&t, text_of(w, "state"), is(w, "ready") ? TINT_GOOD : TINT_BAD);
         if (number_of(w, "unready_ms") > 0)
@@ -105,6 +112,33 @@ static void print_workers(const struct ctl *ctl, const json_t *s)
     table_end(ctl, &t);
 }
 
+static void add_thread(struct table *t, const json_t *w)
+{
+    char seen[SPAN_TEXT];
+
+    table_text(t, text_of(w, "name"), TINT_NONE);
+    table_text(t, text_of(w, "state"), is(w, "ready") ? TINT_GOOD : TINT_BAD);
+    table_span(t, number_of(w, "state_ms"));
+    table_number(t, number_of(w, "in_hand"));
+    table_span(t, number_of(w, "beat_age_ms"));
+    table_text(t, text_of(w, "last_error")[0] ? span_text(seen, number_of(w, "last_error_ms")) : "", TINT_NONE);
+    table_text(t, text_of(w, "last_error"), TINT_NONE);
+}
+
+/* SEEN: when it last went round. AGO belongs to the failure behind it. */
+static void print_threads(const struct ctl *ctl, const json_t *s)
+{
+    static const char *const heads[] = {"THREAD", "STATE", "-FOR", "-IN HAND", "-SEEN", "-AGO", "LAST FAILURE"};
+    const json_t *workers = json_object_get(s, "workers"), *w;
+    struct table t;
+    size_t i;
+
+    putchar('\n');
+    table_begin(&t, heads, sizeof heads / sizeof *heads);
+    json_array_foreach(workers, i, w) add_thread(&t, w);
+    table_end(ctl, &t);
+}
+
 static void print_text(const struct ctl *ctl, const json_t *s)
 {
     print_head(ctl, s);
@@ -112,26 +146,17 @@ static void print_text(const struct ctl *ctl, const json_t *s)
     print_counts(ctl, s);
     putchar('\n');
     print_times(s);
-    print_workers(ctl, s);
-}
-
-static json_t *parsed(const struct strbuf *body, int status, struct error *err)
-{
-    json_t *s = status == 200 && body->data ? json_loadb(body->data, body->len, 0, NULL) : NULL;
-
-    if (s && json_is_object(s) && json_is_array(json_object_get(s, "workers")))
-        return s;
-    json_decref(s);
-    error_set(err, ERROR_ADMIN_AWAY, "what answers at the admin endpoint is no orderd of this version");
-    return NULL;
+    if (ctl->values[CTL_OPTION_status_threads].set)
+        print_threads(ctl, s);
+    else
+        print_workers(ctl, s);
 }
 
 bool ctl_status(struct ctl *ctl, struct error *err)
 {
     const char *instance = ctl->operand_count > 0 ? ctl->operands[0] : "";
     struct strbuf body = STRBUF_INIT;
-    int status = 0;
-    json_t *s = endpoint_get(ctl, instance, "/status", &status, &body, err) ? parsed(&body, status, err) : NULL;
+    json_t *s = endpoint_status(ctl, instance, &body, err);
 
     if (s && ctl->json)
         fwrite(body.data, 1, body.len, stdout);

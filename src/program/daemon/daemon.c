@@ -11,57 +11,9 @@
 #include "orderd/db.h"
 #include "orderd/log.h"
 #include "orderd/notify.h"
+#include "orderd/process.h"
 #include "orderd/relay.h"
 #include "orderd/survey_board.h"
-#include "orderd/thread.h"
-
-/* How often the guard looks for broker calls that take too long. */
-#define GUARD_MS 250
-
-struct guard {
-    struct thread thread;
-    atomic_bool stop;
-};
-
-static void guard_run(void *data)
-{
-    struct guard *guard = data;
-    struct metric_block *metrics = metric_register();
-
-    while (!atomic_load_explicit(&guard->stop, memory_order_acquire)) {
-        metric_add(metrics, METRIC_BROKER_STUCK, broker_guard_check());
-        clock_sleep_ms(GUARD_MS);
-    }
-}
-
-static void reload(struct daemon *d)
-{
-    const struct conf *current = atomic_load_explicit(&d->shared.conf, memory_order_acquire);
-    struct strbuf taken = STRBUF_INIT, later = STRBUF_INIT;
-    struct error err = {0};
-    struct conf *fresh;
-
-    if (d->was_ready)
-        notify_reloading();
-    fresh = d->conf_count < DAEMON_CONFS_MAX ? conf_load(current->path, &err) : NULL;
-    if (!fresh) {
-        if (err.code == ERROR_NONE)
-            error_set(&err, ERROR_REFUSED, "reloaded %d times since the start; restart to reload again",
-                      DAEMON_CONFS_MAX);
-        log_event(LOG_EVENT_RELOAD_REFUSED, LOG_ERR(&err));
-    } else {
-        conf_merge_reload(current, fresh, &taken, &later);
-        d->confs[d->conf_count++] = fresh;
-        log_configure(fresh);
-        atomic_store_explicit(&d->shared.conf, fresh, memory_order_release);
-        log_event(LOG_EVENT_RELOADED, LOG_SLICE("taken", ((struct slice){taken.data, taken.len})),
-                  LOG_SLICE("need_restart", ((struct slice){later.data, later.len})));
-    }
-    if (d->was_ready)
-        notify_ready();
-    strbuf_release(&taken);
-    strbuf_release(&later);
-}
 
 static bool is_stop(int signal_)
 {
@@ -79,8 +31,7 @@ static void run_until_stop(struct daemon *d)
 
         if (is_stop(signal_))
             return;
-        if (signal_ == SIGHUP)
-            reload(d);
+        control_signal(d, signal_);
         view_beat(d);
         if (clock_mono_ms() >= next) {
             view_serve(d);
@@ -104,9 +55,13 @@ static void wait_stopped(struct daemon *d, bool (*stopped)(const struct daemon *
     int64_t next = clock_mono_ms() + 1000;
 
     while (!stopped(d)) {
+        int signal_ = signals_wait(20);
+
         view_beat(d);
-        if (is_stop(signals_wait(20)))
+        if (is_stop(signal_))
             end_at_once("a second signal asked for it");
+        if (signal_ == SIGUSR2)
+            control_dump(d);
         if (clock_mono_ms() > deadline)
             end_at_once("the drain took longer than daemon.drain_timeout");
         if (clock_mono_ms() >= next) {
@@ -127,14 +82,14 @@ static void drain(struct daemon *d)
     const struct conf *conf = atomic_load_explicit(&d->shared.conf, memory_order_acquire);
     int64_t deadline = clock_mono_ms() + conf->daemon_drain_timeout;
 
-    notify_stopping();
+    notify_stopping(conf->daemon_drain_timeout);
     view_set_phase(d, ADMIN_DRAINING, "");
-    view_tell_fleet(d, false);
+    view_tell_fleet(d, view_look(d), false);
     log_event(LOG_EVENT_STOPPING, LOG_INT("drain_timeout_ms", conf->daemon_drain_timeout));
     lanes_ask_stop(d);
     wait_stopped(d, lanes_stopped, deadline);
     lanes_join(d);
-    view_tell_fleet(d, true);
+    view_tell_fleet(d, view_look(d), true);
     wait_stopped(d, keepers_stopped, deadline);
     keepers_join(d);
     /* Only now: the last decisions of all of them are still handed over. */
@@ -164,19 +119,16 @@ static void log_totals(void)
 
 static void serve(struct daemon *d, const struct conf *conf)
 {
-    struct guard guard = {.thread = {.name = "guard", .run = guard_run, .data = &guard}};
-
-    thread_start(&guard.thread);
+    guard_start(d);
     view_lock(d);
     d->shared.relay = relay_start(&d->shared);
     view_unlock(d);
-    view_set_phase(d, ADMIN_RUNNING, "");
+    control_running(d);
     lanes_start(d, conf);
     keepers_start(d);
     run_until_stop(d);
     drain(d);
-    atomic_store_explicit(&guard.stop, true, memory_order_release);
-    thread_join(&guard.thread);
+    guard_stop(d);
     log_totals();
 }
 
@@ -194,9 +146,12 @@ enum exitcode daemon_run(struct conf **conf, const char *instance)
     CHECK(d->shared.stop_fd >= 0);
     atomic_init(&d->shared.conf, d->confs[0]);
     d->last_at = clock_mono_ms();
-    d->started_at = clock_wall_ms();
+    d->started_at = d->configured_at = clock_wall_ms();
+    if (!process_started(getpid(), &d->pid_ticks))
+        d->pid_ticks = 0;
     atomic_init(&d->beat, clock_mono_ms());
     CHECK_ZERO(pthread_mutex_init(&d->view_lock, NULL));
+    d->seen = check_calloc(1, sizeof *d->seen);
     signals_block();
     db_library_init();
     log_event(LOG_EVENT_STARTED, LOG_STR("version", ORDERD_VERSION), LOG_INT("pid", getpid()),
@@ -207,6 +162,7 @@ enum exitcode daemon_run(struct conf **conf, const char *instance)
         serve(d, d->confs[0]);
     admin_stop(&d->admin);
     CHECK_ZERO(pthread_mutex_destroy(&d->view_lock));
+    free(d->seen);
     db_library_end();
     survey_board_destroy(&d->shared.board);
     close(d->shared.stop_fd);

@@ -23,17 +23,6 @@ void keepers_start(struct daemon *d)
     view_unlock(d);
 }
 
-bool keepers_alive(const struct daemon *d, int64_t now, int64_t limit_ms)
-{
-    for (size_t i = 0; i < KINDS; i++) {
-        const struct keeper *k = d->keepers[i];
-
-        if (k && keeper_state(k) != LANE_STOPPED && now - keeper_beat(k) > limit_ms)
-            return false;
-    }
-    return true;
-}
-
 bool keepers_stopped(const struct daemon *d)
 {
     for (size_t i = 0; i < KINDS; i++) {

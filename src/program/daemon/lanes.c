@@ -43,15 +43,6 @@ unsigned lanes_ready(const struct daemon *d)
     return ready;
 }
 
-bool lanes_alive(const struct daemon *d, int64_t now, int64_t limit_ms)
-{
-    for (unsigned i = 0; i < d->lane_count; i++) {
-        if (lane_state_of(d->lanes[i]) != LANE_STOPPED && now - lane_beat_of(d->lanes[i]) > limit_ms)
-            return false;
-    }
-    return true;
-}
-
 void lanes_ask_stop(struct daemon *d)
 {
     uint64_t one = 1;

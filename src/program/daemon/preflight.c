@@ -9,7 +9,6 @@
 #include "orderd/broker.h"
 #include "orderd/db.h"
 #include "orderd/log.h"
-#include "orderd/notify.h"
 #include "orderd/schema.h"
 #include "orderd/topology.h"
 
@@ -124,8 +123,8 @@ static bool until_good(struct daemon *d, const struct conf *conf, bool (*check)(
             return true;
         log_event(error_class_of(&err) == ERROR_CLASS_OUTAGE ? LOG_EVENT_WAITING : LOG_EVENT_SETUP_REFUSED,
                   LOG_ERR(&err));
-        notify_status("waiting: %s", err.text);
         view_set_phase(d, ADMIN_STARTING, err.text);
+        report_status(d);
         if (error_class_of(&err) != ERROR_CLASS_OUTAGE && error_class_of(&err) != ERROR_CLASS_TRANSIENT) {
             *code = EXIT_CONFIG;
             return false;
@@ -135,6 +134,7 @@ static bool until_good(struct daemon *d, const struct conf *conf, bool (*check)(
             *code = EXIT_OK;
             return false;
         }
+        control_signal(d, signal_);
     }
 }
 

@@ -15,14 +15,6 @@ int64_t report_beat_limit_ms(const struct conf *conf)
     return 2 * (conf->mysql_read_timeout + conf->broker_call_timeout) + 10000;
 }
 
-static bool alive(const struct daemon *d, int64_t now)
-{
-    int64_t limit = report_beat_limit_ms(atomic_load_explicit(&d->shared.conf, memory_order_acquire));
-
-    return lanes_alive(d, now, limit) && keepers_alive(d, now, limit) &&
-           (relay_state(d->shared.relay) == LANE_STOPPED || now - relay_beat(d->shared.relay) < limit);
-}
-
 static uint64_t delta(const struct metric_sum *now, const struct daemon *d, enum metric metric)
 {
     return now->counters[metric] - d->last.counters[metric];
@@ -55,6 +47,13 @@ static void log_rate(const struct daemon *d, const struct metric_sum *now, int64
 
 /* READY=1 once, when all lanes consume for the first time; after that, readiness is a line in the log and the status.
  */
+static void tell_ready(struct daemon *d)
+{
+    if (!d->was_ready)
+        notify_ready();
+    d->was_ready = true;
+}
+
 static void note_readiness(struct daemon *d, unsigned ready)
 {
     bool now = ready == d->lane_count;
@@ -62,23 +61,93 @@ static void note_readiness(struct daemon *d, unsigned ready)
     if (now == d->ready)
         return;
     d->ready = now;
-    if (now && !d->was_ready)
-        notify_ready();
-    d->was_ready = d->was_ready || now;
+    if (now)
+        tell_ready(d);
     log_event(now ? LOG_EVENT_READY : LOG_EVENT_NOT_READY, LOG_INT("lanes_ready", ready),
               LOG_INT("lanes", d->lane_count));
 }
 
-static void tell_manager(struct daemon *d, const struct metric_sum *now, unsigned ready, bool draining, int64_t at)
+static bool all_rest(const struct admin_view *view)
+{
+    for (size_t i = 0; i < view->worker_count; i++) {
+        if (view->workers[i].role == ADMIN_LANE && view->workers[i].condition.state != LANE_QUIET)
+            return false;
+    }
+    return true;
+}
+
+/* Not to be ready is by order then, and no line is due for it. Who starts quiet has started when its lanes rest. */
+static void note_rest(struct daemon *d, const struct admin_view *view)
+{
+    d->ready = false;
+    if (d->rested || !all_rest(view))
+        return;
+    d->rested = true;
+    log_write(LOG_EVENT_RESTS, NULL);
+    tell_ready(d);
+}
+
+/* ---- the service manager ---- */
+
+static void add_first_trouble(struct strbuf *out, const struct admin_view *view)
+{
+    for (size_t i = 0; i < view->worker_count; i++) {
+        const struct admin_worker *w = &view->workers[i];
+
+        if (lane_state_ready(w->condition.state) || w->condition.state == LANE_QUIET || !w->condition.why[0])
+            continue;
+        strbuf_addf(out, "; %s %s: %s", w->name, lane_state_name(w->condition.state), w->condition.why);
+        return;
+    }
+}
+
+/* "running, ready; 1200 orders/s, 64 in hand; created 5120, ...": what is most wanted first, since it is often cut. */
+static void add_status(struct strbuf *out, const struct daemon *d, const struct admin_view *view)
+{
+    const uint64_t *n = view->sum.counters;
+
+    strbuf_addf(out, "%s", admin_phase_name(view->phase));
+    if (view->phase == ADMIN_RUNNING)
+        strbuf_add_str(out, admin_view_ready(view) ? ", ready" : ", not ready");
+    if (view->phase == ADMIN_STARTING) {
+        strbuf_addf(out, "%s%s", view->why[0] ? ": " : "", view->why);
+        return;
+    }
+    if (view->refused[0])
+        strbuf_addf(out, "; reload refused: %s", view->refused);
+    add_first_trouble(out, view);
+    strbuf_addf(out, "; %u of %u lanes consuming, %" PRId64 " orders/s, %" PRId64 " messages in hand", lanes_ready(d),
+                d->lane_count, view->rates.created, admin_in_hand(view));
+    strbuf_addf(out,
+                "; created %" PRIu64 ", duplicate %" PRIu64 ", dead-lettered %" PRIu64 "; oldest local message %" PRId64
+                " ms overdue",
+                n[METRIC_ORDERS_CREATED], n[METRIC_ORDERS_DUPLICATE], n[METRIC_ORDERS_DEAD_LETTERED],
+                view->relay_oldest_ms);
+}
+
+static void tell_status(const struct daemon *d, const struct admin_view *view)
+{
+    struct strbuf out = STRBUF_INIT;
+
+    add_status(&out, d, view);
+    notify_status("%s", out.data);
+    strbuf_release(&out);
+}
+
+void report_status(struct daemon *d)
+{
+    tell_status(d, view_look(d));
+}
+
+/* Whoever is stuck is named whether or not there is a watchdog. */
+static void feed_watchdog(struct daemon *d, const struct admin_view *view, int64_t at)
 {
     int64_t interval = notify_watchdog_interval_ms();
+    const char *stuck = admin_stuck(view);
 
-    notify_status("%s; %u of %u lanes consuming; %" PRIu64 " orders/s; created %" PRIu64 ", duplicate %" PRIu64
-                  ", dead-lettered %" PRIu64 "; oldest local message %" PRId64 " ms overdue",
-                  draining ? "draining" : "running", ready, d->lane_count, delta(now, d, METRIC_ORDERS_CREATED),
-                  now->counters[METRIC_ORDERS_CREATED], now->counters[METRIC_ORDERS_DUPLICATE],
-                  now->counters[METRIC_ORDERS_DEAD_LETTERED], relay_oldest_ms(d->shared.relay));
-    if (interval > 0 && at - d->watchdog_at >= interval && alive(d, at)) {
+    if (stuck) {
+        log_event(LOG_EVENT_THREAD_STUCK, LOG_STR("name", stuck), LOG_INT("limit_ms", view->beat_limit_ms));
+    } else if (interval > 0 && at - d->watchdog_at >= interval) {
         d->watchdog_at = at;
         notify_watchdog();
     }
@@ -103,17 +172,19 @@ static void note_rates(struct daemon *d, const struct metric_sum *now, int64_t e
 
 void report_second(struct daemon *d, bool draining)
 {
-    struct metric_sum now;
+    const struct admin_view *view;
     int64_t at = clock_mono_ms();
-    unsigned ready = lanes_ready(d);
 
-    metric_read(&now);
-    if (!draining)
-        note_readiness(d, ready);
-    log_rate(d, &now, at - d->last_at);
-    note_rates(d, &now, at - d->last_at);
-    tell_manager(d, &now, ready, draining, at);
-    view_tell_fleet(d, draining && d->lane_count == 0);
-    d->last = now;
+    view = view_look(d);
+    if (view->phase == ADMIN_QUIET)
+        note_rest(d, view);
+    else if (!draining)
+        note_readiness(d, lanes_ready(d));
+    log_rate(d, &view->sum, at - d->last_at);
+    note_rates(d, &view->sum, at - d->last_at);
+    tell_status(d, view);
+    feed_watchdog(d, view, at);
+    view_tell_fleet(d, view, draining && d->lane_count == 0);
+    d->last = view->sum;
     d->last_at = at;
 }

@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "orderd/check.h"
 #include "orderd/clock.h"
@@ -56,6 +57,24 @@ static struct admin_worker *add(struct admin_view *view, enum admin_role role, c
     return w;
 }
 
+static void add_helper(struct admin_view *view, const char *name, int64_t beat)
+{
+    add(view, ADMIN_HELPER, name, beat)->condition.state = LANE_CONSUMING;
+}
+
+/* With the lock: while one ends, it is not looked at. */
+static void add_helpers(struct daemon *d, struct admin_view *view)
+{
+    struct relay *relay = d->shared.relay;
+
+    if (relay)
+        relay_cleaner_condition(relay, &add(view, ADMIN_HELPER, "cleaner", relay_cleaner_beat(relay))->condition);
+    if (d->guarded)
+        add_helper(view, "guard", atomic_load_explicit(&d->guard_beat, memory_order_relaxed));
+    if (d->admin)
+        add_helper(view, "admin", admin_beat(d->admin));
+}
+
 static void add_workers(struct daemon *d, struct admin_view *view)
 {
     for (unsigned i = 0; i < d->lane_count; i++)
@@ -71,6 +90,7 @@ static void add_workers(struct daemon *d, struct admin_view *view)
         relay_condition(d->shared.relay, &add(view, ADMIN_RELAY, "relay", relay_beat(d->shared.relay))->condition);
         view->relay_oldest_ms = relay_oldest_ms(d->shared.relay);
     }
+    add_helpers(d, view);
 }
 
 static void collect(void *arg, struct admin_view *view)
@@ -81,6 +101,9 @@ static void collect(void *arg, struct admin_view *view)
     view->instance = d->instance;
     view->board = d->shared.board;
     view->started_at = d->started_at;
+    view->pid = getpid();
+    view->pid_ticks = d->pid_ticks;
+    view->quiet = atomic_load_explicit(&d->shared.quiet, memory_order_relaxed);
     view->beat_limit_ms = report_beat_limit_ms(conf);
     view->ready_grace_ms = conf->admin_ready_grace;
     view->main_age_ms = clock_mono_ms() - atomic_load_explicit(&d->beat, memory_order_relaxed);
@@ -88,9 +111,18 @@ static void collect(void *arg, struct admin_view *view)
     view_lock(d);
     view->phase = d->phase;
     snprintf(view->why, sizeof view->why, "%s", d->why);
+    snprintf(view->refused, sizeof view->refused, "%s", d->refused);
+    view->configured_at = d->configured_at;
     view->rates = d->rates;
     add_workers(d, view);
     view_unlock(d);
+}
+
+const struct admin_view *view_look(struct daemon *d)
+{
+    memset(d->seen, 0, sizeof *d->seen);
+    collect(d, d->seen);
+    return d->seen;
 }
 
 /* ---- for the fleet ---- */
@@ -121,18 +153,18 @@ static void add_address(const struct daemon *d, struct survey_self *self)
                  port);
 }
 
-void view_tell_fleet(struct daemon *d, bool stopped)
+void view_tell_fleet(struct daemon *d, const struct admin_view *view, bool stopped)
 {
     struct survey_self self = {.stopped = stopped, .started_at = d->started_at};
 
-    memset(&d->self, 0, sizeof d->self);
-    collect(d, &d->self);
-    if (d->self.phase == ADMIN_DRAINING)
+    if (view->phase == ADMIN_DRAINING)
         self.state = REPLICA_DRAINING;
+    else if (view->phase == ADMIN_QUIET)
+        self.state = REPLICA_QUIET;
     else
-        self.state = admin_view_ready(&d->self) ? REPLICA_READY : REPLICA_NOT_READY;
+        self.state = admin_view_ready(view) ? REPLICA_READY : REPLICA_NOT_READY;
     if (self.state == REPLICA_NOT_READY)
-        add_reason(&d->self, &self);
+        add_reason(view, &self);
     add_address(d, &self);
     survey_board_set_self(d->shared.board, &self);
 }
@@ -143,10 +175,14 @@ void view_serve(struct daemon *d)
 {
     const struct conf *conf = d->confs[0];
     struct error err = {0};
+    struct admin *admin;
 
     if (d->admin || !conf->admin_enabled || clock_mono_ms() < d->admin_next)
         return;
-    d->admin = admin_start(conf, d->instance, collect, d, &err);
+    admin = admin_start(conf, d->instance, collect, d, &err);
+    view_lock(d);
+    d->admin = admin;
+    view_unlock(d);
     d->admin_next = clock_mono_ms() + SERVE_AGAIN_MS;
     if (!d->admin)
         log_event(LOG_EVENT_ADMIN_DOWN, LOG_ERR(&err));

@@ -20,9 +20,15 @@ void notify_ready(void)
     tell("READY=1");
 }
 
-void notify_stopping(void)
+/* A little more than it takes: the manager would kill it in the middle of its last words. */
+#define STOP_SLACK_MS 5000
+
+void notify_stopping(int64_t within_ms)
 {
-    tell("STOPPING=1");
+    char state[64];
+
+    snprintf(state, sizeof state, "STOPPING=1\nEXTEND_TIMEOUT_USEC=%" PRId64, (within_ms + STOP_SLACK_MS) * 1000);
+    tell(state);
 }
 
 /* The stamp lets the manager tell this reload from an earlier one: sd_notify(3), Type=notify-reload. */
@@ -36,7 +42,7 @@ void notify_reloading(void)
 
 void notify_status(const char *fmt, ...)
 {
-    char state[256] = "STATUS=";
+    char state[1024] = "STATUS=";
     size_t used = sizeof "STATUS=" - 1;
     va_list ap;
 
@@ -67,8 +73,9 @@ void notify_ready(void)
 {
 }
 
-void notify_stopping(void)
+void notify_stopping(int64_t within_ms)
 {
+    (void)within_ms;
 }
 
 void notify_reloading(void)
