@@ -187,6 +187,37 @@ START_TEST(chooses_as_list_does)
 }
 END_TEST
 
+/* Replaying without --confirm only shows, so it takes any way of choosing; of open letters. */
+START_TEST(replay_chooses_as_list_does)
+{
+    char expected[200];
+
+    CTL("dlq", "replay", "--json", "-q", "--queue", "order.create", "--since", "-2h");
+    CTL_SAYS(EXIT_PARTIAL, "");
+    snprintf(expected, sizeof expected, "{\"id\":%s,", id_of("o2"));
+    ck_assert_ptr_eq(strstr(testing_ctl.out, expected), testing_ctl.out);
+    snprintf(expected, sizeof expected, "\n{\"id\":%s,", id_of("bytes"));
+    ck_assert_ptr_nonnull(strstr(testing_ctl.out, expected));
+    CTL("dlq", "replay", "--json", "-q", "--all");
+    snprintf(expected, sizeof expected, "{\"id\":%s,", id_of("gone"));
+    ck_assert_ptr_null(strstr(testing_ctl.out, expected));
+    snprintf(expected, sizeof expected, "{\"id\":%s,", id_of("pay"));
+    ck_assert_ptr_nonnull(strstr(testing_ctl.out, expected));
+}
+END_TEST
+
+START_TEST(no_time_between)
+{
+    static const char *const commands[] = {"list", "stats", "history"};
+
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
+        CTL("dlq", commands[i], "--since", "-1h", "--until", "-2h");
+        ck_assert_int_eq(testing_ctl.code, EXIT_USAGE);
+        ck_assert_ptr_nonnull(strstr(testing_ctl.err, ": --until is not after --since, so nothing lies between them;"));
+    }
+}
+END_TEST
+
 static int64_t of_group(json_t *groups, size_t i, const char *name)
 {
     json_t *value = json_object_get(json_array_get(groups, i), name);
@@ -467,6 +498,8 @@ int main(void)
     tcase_add_test(t, lists);
     tcase_add_test(t, lists_what_is_named);
     tcase_add_test(t, chooses_as_list_does);
+    tcase_add_test(t, replay_chooses_as_list_does);
+    tcase_add_test(t, no_time_between);
     tcase_add_test(t, counts_by);
     tcase_add_test(t, fits_a_terminal);
     tcase_add_test(t, lists_as_a_table);

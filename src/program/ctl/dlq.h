@@ -43,6 +43,9 @@ ORDERD_MUST_CHECK bool dlq_select(struct ctl *ctl, bool needed, struct dlq_selec
 ORDERD_MUST_CHECK bool dlq_select_times(struct ctl *ctl, struct db *db, struct dlq_selection *s, struct error *err);
 void dlq_select_free(struct dlq_selection *s);
 
+/* Two instants that were given; no time between them is a mistake. */
+ORDERD_MUST_CHECK bool dlq_is_span(struct ctl *ctl, int64_t since, int64_t until, struct error *err);
+
 /* Page by page. Named ones are not looked up: they may not be there. */
 struct dlq_walk {
     const struct dlq_selection *of;

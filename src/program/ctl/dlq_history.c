@@ -52,7 +52,7 @@ static bool choose(struct ctl *ctl, struct db *db, const struct dlq_ids *ids, st
         .since = outbox_instant(&v[CTL_OPTION_dlq_history_since], now),
         .until = outbox_instant(&v[CTL_OPTION_dlq_history_until], now),
     };
-    return true;
+    return !f->since || !f->until || dlq_is_span(ctl, f->since, f->until, err);
 }
 
 static bool recount_all(struct recounting *r, struct db *db, const struct dead_letter_action_filter *f,

@@ -85,6 +85,11 @@ bool dlq_select(struct ctl *ctl, bool needed, struct dlq_selection *out, struct 
     return usage(ctl, &out->filter, err) && dlq_ids_read(ctl, &out->ids, err);
 }
 
+bool dlq_is_span(struct ctl *ctl, int64_t since, int64_t until, struct error *err)
+{
+    return since < until || ctl_misuse(ctl, err, "--until is not after --since, so nothing lies between them");
+}
+
 bool dlq_select_times(struct ctl *ctl, struct db *db, struct dlq_selection *s, struct error *err)
 {
     const struct ctl_value *since = given(ctl, "since"), *until = given(ctl, "until");
@@ -96,7 +101,7 @@ bool dlq_select_times(struct ctl *ctl, struct db *db, struct dlq_selection *s, s
         return false;
     s->filter.since = since ? outbox_instant(since, now) : 0;
     s->filter.until = until ? outbox_instant(until, now) : 0;
-    return true;
+    return !since || !until || dlq_is_span(ctl, s->filter.since, s->filter.until, err);
 }
 
 void dlq_select_free(struct dlq_selection *s)
