@@ -29,12 +29,12 @@ void testing_ctl_configure(const struct testing_ctl_conf *other)
     ck_assert(f != NULL);
     fprintf(f,
             "broker: { host = \"%s\"; port = %s; user = \"%s\"; password_file = \"%s\"; vhost = \"%s\"; "
-            "queue_type = \"%s\"; };\n"
+            "queue_type = \"%s\"; %s };\n"
             "mysql: { host = \"%s\"; port = %s; user = \"%s\"; password_file = \"%s\"; database = \"%s\"; %s };\n"
             "redis: { host = \"%s\"; port = %s; %s };\n%s\n",
             testing_env("ORDERD_MQ_HOST"), or_env(c->mq_port, "ORDERD_MQ_PORT"), or_env(c->mq_user, "ORDERD_MQ_USER"),
             or_env(c->mq_password_file, "ORDERD_MQ_PASSWORD_FILE"), c->vhost ? c->vhost : "/",
-            c->queue_type ? c->queue_type : "quorum", testing_env("ORDERD_DB_HOST"),
+            c->queue_type ? c->queue_type : "quorum", c->mq_more ? c->mq_more : "", testing_env("ORDERD_DB_HOST"),
             or_env(c->db_port, "ORDERD_DB_PORT"), or_env(c->db_user, "ORDERD_DB_USER"),
             or_env(c->db_password_file, "ORDERD_DB_PASSWORD_FILE"), c->schema ? c->schema : schema,
             c->db_more ? c->db_more : "", testing_env("ORDERD_KV_HOST"), or_env(c->kv_port, "ORDERD_KV_PORT"),

@@ -11,9 +11,8 @@ struct testing_ctl_conf {
     const char *db_port, *db_user, *db_password_file, *schema;
     const char *mq_port, *mq_user, *mq_password_file, *vhost, *queue_type;
     const char *kv_port;
-    const char *db_more; /* further keys of the group mysql */
-    const char *kv_more; /* and of redis */
-    const char *more;    /* further groups */
+    const char *mq_more, *db_more, *kv_more; /* further keys of the groups broker, mysql and redis */
+    const char *more;                        /* further groups */
 };
 
 /* A new, empty schema and the file; and the other way. Fixtures. */

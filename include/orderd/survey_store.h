@@ -1,5 +1,5 @@
 /* What the survey reads from MySQL, and where it is kept for those who did not survey. Each statement is served by an
- * index alone; survey_count takes time with the orders of its activity (about a second for three million), so whoever
+ * index alone; survey_count takes time with the orders of its activity (about a second for one and a half million), so whoever
  * calls it rests in proportion. */
 #ifndef ORDERD_SURVEY_STORE_H
 #define ORDERD_SURVEY_STORE_H

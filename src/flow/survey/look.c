@@ -7,11 +7,9 @@
 #include "orderd/replica.h"
 #include "orderd/survey_store.h"
 
-/* How often lost replicas are looked for that need not be kept any longer. */
-#define CLEAN_MS     60000
+/* How often it is looked, while there are any, whether lost replicas need not be kept any longer. */
+#define CLEAN_MS     1000
 #define LETTERS_REST 20
-/* So long after the last doubt a lane may still have old messages in hand, unacknowledged and not in any queue. */
-#define UNSETTLED_MS 30000
 
 /* ---- servers ---- */
 
@@ -56,6 +54,7 @@ void surveyor_lose_db(struct surveyor *s, const struct error *err)
 struct fleet {
     struct survey *survey;
     struct replica_totals totals;
+    bool lost; /* one is */
 };
 
 /* A lost one counts no more, though its last report is still there. */
@@ -66,34 +65,33 @@ static void note_replica(void *arg, const struct replica *replica, const struct 
 
     if (replica_state_lives(replica->state))
         replica_totals_add(&fleet->totals, report);
+    else
+        fleet->lost = true;
     if (v->replica_count < SURVEY_REPLICAS_MAX)
         v->replicas[v->replica_count++] = *replica;
 }
 
-static bool look_at_fleet(struct surveyor *s, struct error *err)
+static void note_totals(struct survey *v, const struct replica_totals *totals)
 {
-    struct survey *v = &s->survey;
-    struct fleet fleet = {.survey = v};
-    int64_t p50, p99;
+    int64_t p50 = metric_quantile_of(totals->latency, 0.5), p99 = metric_quantile_of(totals->latency, 0.99);
 
-    v->replica_count = 0;
-    if (!replica_read_all(s->db, s->base.conf->survey_lost_after, note_replica, &fleet, err))
-        return false;
     for (int i = 0; i < REPLICA_COUNT_COUNT; i++)
-        v->rates[i] = fleet.totals.rates[i];
-    p50 = metric_quantile_of(fleet.totals.latency, 0.5);
-    p99 = metric_quantile_of(fleet.totals.latency, 0.99);
+        v->rates[i] = totals->rates[i];
     v->p50_us = p50 > 0 ? p50 : SURVEY_UNKNOWN;
     v->p99_us = p99 > 0 ? p99 : SURVEY_UNKNOWN;
     v->replicas_at = clock_wall_ms();
-    return true;
 }
 
-static bool clean(struct surveyor *s, struct error *err)
+static bool look_at_fleet(struct surveyor *s, struct error *err)
 {
+    struct fleet fleet = {.survey = &s->survey};
     int64_t now = clock_mono_ms();
 
-    if (now < s->clean_next)
+    s->survey.replica_count = 0;
+    if (!replica_read_all(s->db, s->base.conf->survey_lost_after, note_replica, &fleet, err))
+        return false;
+    note_totals(&s->survey, &fleet.totals);
+    if (!fleet.lost || now < s->clean_next)
         return true;
     s->clean_next = now + CLEAN_MS;
     return replica_clean(s->db, s->base.conf->survey_lost_after, s->base.conf->survey_keep_lost, err);
@@ -118,12 +116,17 @@ static bool look_at_letters(struct surveyor *s, struct error *err)
 
 static bool look_at_rows(struct surveyor *s, struct error *err)
 {
-    return look_at_fleet(s, err) && clean(s, err) && look_at_letters(s, err) && sales_list(s, err);
+    return look_at_fleet(s, err) && look_at_letters(s, err) && sales_list(s, err);
+}
+
+int64_t surveyor_window_ms(const struct conf *conf)
+{
+    return balance_window_of(conf).in_flight_ms + 2 * conf->walk_interval;
 }
 
 void surveyor_doubt(struct surveyor *s)
 {
-    s->unsettled_until = clock_mono_ms() + UNSETTLED_MS;
+    s->unsettled_until = clock_mono_ms() + surveyor_window_ms(s->base.conf);
 }
 
 static void note_doubt(struct surveyor *s)

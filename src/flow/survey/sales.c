@@ -230,12 +230,6 @@ static void note_rows(struct survey_activity *e, const struct survey_rows *rows)
     e->counted_at = clock_wall_ms();
 }
 
-/* How long a message may take until the walk has sent it again: so old, nothing is on its way any more. */
-static int64_t window_ms(const struct conf *conf)
-{
-    return balance_window_of(conf).in_flight_ms + 2 * conf->walk_interval;
-}
-
 /* A rebuild begins the shards anew, and with them these numbers. */
 static void note_taken(struct sale *sale, const struct survey_stock *stock, int64_t window, int64_t now)
 {
@@ -254,7 +248,7 @@ static struct survey_flight flight_of(struct surveyor *s, const struct sale *sal
     struct survey_flight flight = {.window_orders = SURVEY_UNKNOWN, .queued = s->survey.backlog};
     int64_t then, taken;
 
-    if (survey_trail_before(&sale->taken, now, window_ms(s->base.conf), &then, &taken))
+    if (survey_trail_before(&sale->taken, now, surveyor_window_ms(s->base.conf), &then, &taken))
         flight.window_orders = stock->taken - taken;
     if (now < s->unsettled_until && flight.queued != SURVEY_UNKNOWN)
         flight.queued =
@@ -300,7 +294,7 @@ static void see_stock(struct surveyor *s, struct sale *sale, struct sight *sight
     }
     sale->stock_next = sight->now + rest_after(s, clock_mono_ms() - sight->now, STOCK_REST);
     note_stock(sale, &sight->before, sight->now);
-    note_taken(sale, &sight->before, window_ms(s->base.conf), sight->now);
+    note_taken(sale, &sight->before, surveyor_window_ms(s->base.conf), sight->now);
 }
 
 static bool count_rows(struct surveyor *s, struct sale *sale, struct sight *sight, struct error *err)

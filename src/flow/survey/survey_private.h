@@ -58,7 +58,10 @@ bool surveyor_may_try(const struct surveyor *s, enum survey_dependency which);
  */
 void surveyor_lose_db(struct surveyor *s, const struct error *err);
 
-/* From now on, for a while, lanes may have old messages in hand that no queue shows. */
+/* How long a message may take until the walk has sent it again: what is older is not on its way. */
+int64_t surveyor_window_ms(const struct conf *conf);
+
+/* From now on, for a window, lanes may have old messages in hand that no queue shows. */
 void surveyor_doubt(struct surveyor *s);
 
 /* Reads all of it into s->survey, as far as the servers are there; s->db may be NULL. */
