@@ -138,7 +138,7 @@ X(survey, keep_lost, DURATION, 86400000, 2000, 31536000000, RELOAD,
   "How long a lost replica is shown, unless it comes back. One that was stopped is gone at once.")
 
 /* the admin endpoint */
-X(admin, enabled, BOOL, 1, 0, 1, RESTART, "Answer HTTP: /metrics, /livez, /readyz, /status. GET and HEAD only, changes nothing.")
+X(admin, enabled, BOOL, 1, 0, 1, RESTART, "Answer HTTP: a live page at /, /sale, /metrics, /livez, /readyz, /status. GET and HEAD only, changes nothing.")
 X(admin, host, STRING, "127.0.0.1", 1, 255, RESTART,
   "Address to listen on. Nobody is asked who they are there, so keep it on loopback or behind a firewall.")
 X(admin, port, INT, 9470, 1, 65535, RESTART,

@@ -8,6 +8,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "file.h"
 #include "orderd/admin.h"
 #include "orderd/check.h"
 #include "orderd/clock.h"
@@ -61,23 +62,64 @@ static const struct route *route_of(const char *path)
 
 /* ---- one request ---- */
 
-static enum MHD_Result reply(struct MHD_Connection *connection, unsigned status, const char *type,
-                             const struct strbuf *out)
+/* Of every answer. Nothing of another origin is loaded or may load this, nothing inline runs, and no script may make
+ * HTML of a string: what titles and errors say cannot become part of the page. */
+static const char *const guards[][2] = {
+    {MHD_HTTP_HEADER_CONNECTION, "close"},
+    {"X-Content-Type-Options", "nosniff"},
+    {"X-Frame-Options", "DENY"},
+    {"Referrer-Policy", "no-referrer"},
+    {"Cross-Origin-Resource-Policy", "same-origin"},
+    {"Content-Security-Policy",
+     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; "
+     "form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"},
+};
+
+/* Consumes the response, which is NULL where there was no memory for it. */
+static enum MHD_Result send_response(struct MHD_Connection *connection, unsigned status, struct MHD_Response *response)
 {
-    struct MHD_Response *response = MHD_create_response_from_buffer(out->len, out->data, MHD_RESPMEM_MUST_COPY);
     enum MHD_Result queued;
 
     if (!response)
         return MHD_NO;
-    MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, type);
-    MHD_add_response_header(response, MHD_HTTP_HEADER_CACHE_CONTROL, "no-store");
-    MHD_add_response_header(response, MHD_HTTP_HEADER_CONNECTION, "close");
-    MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
+    for (size_t i = 0; i < sizeof guards / sizeof *guards; i++)
+        MHD_add_response_header(response, guards[i][0], guards[i][1]);
     if (status == MHD_HTTP_METHOD_NOT_ALLOWED)
         MHD_add_response_header(response, MHD_HTTP_HEADER_ALLOW, "GET, HEAD");
     queued = MHD_queue_response(connection, status, response);
     MHD_destroy_response(response);
     return queued;
+}
+
+/* With headers of its own: its type, and how long a cache may keep it. */
+static struct MHD_Response *response_of(const char *data, size_t len, enum MHD_ResponseMemoryMode mode,
+                                        const char *type, const char *caching)
+{
+    struct MHD_Response *response = MHD_create_response_from_buffer(len, (void *)(uintptr_t)data, mode);
+
+    if (response) {
+        MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, type);
+        MHD_add_response_header(response, MHD_HTTP_HEADER_CACHE_CONTROL, caching);
+    }
+    return response;
+}
+
+static enum MHD_Result reply(struct MHD_Connection *connection, unsigned status, const char *type,
+                             const struct strbuf *out)
+{
+    return send_response(connection, status, response_of(out->data, out->len, MHD_RESPMEM_MUST_COPY, type, "no-store"));
+}
+
+/* A browser asks each time whether it is still the same, so that after an upgrade all files are of one version. */
+static enum MHD_Result reply_file(struct MHD_Connection *connection, const struct admin_file *file)
+{
+    bool known =
+        admin_file_known(file, MHD_lookup_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_IF_NONE_MATCH));
+    struct MHD_Response *response = response_of(file->data, *file->len, MHD_RESPMEM_PERSISTENT, file->type, "no-cache");
+
+    if (response)
+        MHD_add_response_header(response, MHD_HTTP_HEADER_ETAG, file->etag);
+    return send_response(connection, known ? MHD_HTTP_NOT_MODIFIED : MHD_HTTP_OK, response);
 }
 
 static enum MHD_Result refuse(struct admin *admin, struct MHD_Connection *connection, unsigned status, const char *why)
@@ -101,6 +143,7 @@ static enum MHD_Result on_request(void *arg, struct MHD_Connection *connection, 
 {
     struct admin *admin = arg;
     const struct route *route = route_of(url);
+    const struct admin_file *file = admin_file_of(url);
     struct admin_request request;
     unsigned status;
 
@@ -108,6 +151,8 @@ static enum MHD_Result on_request(void *arg, struct MHD_Connection *connection, 
     strbuf_reset(&admin->out);
     if (strcmp(method, MHD_HTTP_METHOD_GET) != 0 && strcmp(method, MHD_HTTP_METHOD_HEAD) != 0)
         return refuse(admin, connection, MHD_HTTP_METHOD_NOT_ALLOWED, "only GET and HEAD");
+    if (file)
+        return reply_file(connection, file);
     if (!route)
         return refuse(admin, connection, MHD_HTTP_NOT_FOUND, "there is no such page");
     request.verbose = asked_for(connection, "verbose");
@@ -115,6 +160,14 @@ static enum MHD_Result on_request(void *arg, struct MHD_Connection *connection, 
     admin->collect(admin->arg, admin->view);
     status = route->answer(admin->view, &request, &admin->out);
     return reply(connection, status, route->type, &admin->out);
+}
+
+/* Nothing that is served has a character that would have to be escaped: what has one stays as it came and is not found.
+ * (Decoded, "/%00" would be "/".) */
+static size_t leave_escaped(void *arg, struct MHD_Connection *connection, char *text)
+{
+    (void)arg, (void)connection;
+    return strlen(text);
 }
 
 /* ---- connections end in time ---- */
@@ -225,11 +278,11 @@ static int open_socket(const char *host, int port, struct error *err)
 
 static bool start_http(struct admin *admin, int fd)
 {
-    admin->http =
-        MHD_start_daemon(MHD_USE_EPOLL, 0, NULL, NULL, on_request, admin, MHD_OPTION_LISTEN_SOCKET, fd,
-                         MHD_OPTION_CONNECTION_LIMIT, (unsigned)CONNECTIONS_MAX, MHD_OPTION_CONNECTION_TIMEOUT,
-                         (unsigned)(CONNECTION_MS / 1000), MHD_OPTION_CONNECTION_MEMORY_LIMIT,
-                         (size_t)REQUEST_BYTES_MAX, MHD_OPTION_NOTIFY_CONNECTION, on_connection, admin, MHD_OPTION_END);
+    admin->http = MHD_start_daemon(
+        MHD_USE_EPOLL, 0, NULL, NULL, on_request, admin, MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_LIMIT,
+        (unsigned)CONNECTIONS_MAX, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)(CONNECTION_MS / 1000),
+        MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)REQUEST_BYTES_MAX, MHD_OPTION_UNESCAPE_CALLBACK, leave_escaped,
+        NULL, MHD_OPTION_NOTIFY_CONNECTION, on_connection, admin, MHD_OPTION_END);
     return admin->http != NULL;
 }
 
