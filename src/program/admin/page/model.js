@@ -150,27 +150,39 @@ const pointOf = (doc) => ({
     activities: list(doc.activities).map((a) => ({ id: a.id, left: a.left, sold: a.conservation?.mysql_live ?? null })),
 });
 
-// Points every step ms as the daemon remembers them, then those that this page has seen, then the newest.
+const FINE_MS = 2 * 60 * 1000; // for so long each second is kept
+
+// Points as the daemon remembers them, every step ms, and those that this page has seen itself, every second at first.
 export class History {
     step = 5000;
     #points = [];
-    #tip = null;
 
     load(answer) {
         if (answer.step_ms > 0) this.step = answer.step_ms;
-        this.#points = list(answer.points).filter((p) => known(p.at));
+        this.#points = [...this.#points, ...list(answer.points).filter((p) => known(p.at))].toSorted((a, b) => a.at - b.at);
+        this.#thin();
     }
 
     add(doc) {
-        this.#tip = pointOf(doc);
-        const last = this.#points.at(-1);
-        if (!last || doc.at - last.at >= this.step) this.#points.push(this.#tip);
-        this.#points = this.#points.filter((p) => p.at > doc.at - KEPT_MS);
+        if (doc.at <= (this.#points.at(-1)?.at ?? 0)) return;
+        this.#points.push(pointOf(doc));
+        this.#thin();
+    }
+
+    // The newest one stays, whatever came shortly before it.
+    #thin() {
+        const newest = this.#points.at(-1);
+        let last = -Infinity;
+        this.#points = this.#points.filter((p) => {
+            const apart = newest.at - p.at > FINE_MS ? this.step * 0.9 : 900;
+            if (p !== newest && (p.at - last < apart || p.at <= newest.at - KEPT_MS)) return false;
+            last = p.at;
+            return true;
+        });
     }
 
     points() {
-        const last = this.#points.at(-1);
-        return this.#tip && (!last || this.#tip.at > last.at) ? [...this.#points, this.#tip] : this.#points;
+        return this.#points;
     }
 
     // [from, to]: as much as there is, at least two minutes, at most all that is kept.
