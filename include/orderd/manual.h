@@ -34,6 +34,7 @@ struct manual_word {
 typedef void (*manual_word_fn)(void *arg, const struct manual_word *word);
 void ctl_manual_words(manual_word_fn on_word, void *arg);
 void load_manual_words(manual_word_fn on_word, void *arg);
+void daemon_manual_words(manual_word_fn on_word, void *arg);
 
 /* The words as functions of a shell, for the files of scripts/completion; false: no such shell or program. what is
  * "bash-orderctl" and the like. */
@@ -44,5 +45,6 @@ void ctl_manual_commands(struct strbuf *out);
 void ctl_manual_options(struct strbuf *out);
 void ctl_manual_exit_codes(struct strbuf *out);
 void load_manual_commands(struct strbuf *out);
+void daemon_manual_options(struct strbuf *out);
 
 #endif

@@ -19,25 +19,18 @@ static const char usage[] = "Usage: orderd [-c FILE] [-i NAME]\n"
                             "       orderd --dump-defaults\n"
                             "\n"
                             "Takes flash-sale orders from RabbitMQ and makes each one row in MySQL, once.\n"
-                            "\n"
-                            "  -c, --config FILE      configuration file (default " DEFAULT_CONF ")\n"
-                            "  -i, --instance NAME    name of this replica in logs and connections\n"
-                            "  -t, --check-config     check configuration and secrets, touch no server, end\n"
-                            "  -T, --dump-config      print the configuration in force, and the place of each\n"
-                            "                         value in its file\n"
-                            "      --dump-defaults    print the commented sample configuration\n"
-                            "  -V, --version          print the version\n"
-                            "  -h, --help             print this\n"
-                            "\n"
-                            "Signals: TERM or INT finishes the work in hand and ends (twice: at once), HUP\n"
-                            "reloads, USR1 is quiet (takes nothing, finishes what is in hand) until CONT,\n"
-                            "USR2 writes what each thread does into the log.\n"
-                            "\n"
-                            "Exit status: 0 stopped as told, 64 wrong command line, 74 output cannot be\n"
-                            "written, 75 stopped before all was finished (nothing is lost), 78 configuration,\n"
-                            "account, schema or topology is wrong.\n"
-                            "\n"
-                            "Before the first start: orderctl migrate up; orderctl topology apply\n";
+                            "\n";
+
+static const char more_usage[] = "\n"
+                                 "Signals: TERM or INT finishes the work in hand and ends (twice: at once), HUP\n"
+                                 "reloads, USR1 is quiet (takes nothing, finishes what is in hand) until CONT,\n"
+                                  "USR2 writes what each thread does into the log.\n"
+                                 "\n"
+                                 "Exit status: 0 stopped as told, 64 wrong command line, 74 output cannot be\n"
+                                 "written, 75 stopped before all was finished (nothing is lost), 78 configuration,\n"
+                                 "account, schema or topology is wrong.\n"
+                                 "\n"
+                                 "Before the first start: orderctl migrate up; orderctl topology apply\n";
 
 enum mode { MODE_RUN, MODE_CHECK, MODE_DUMP };
 
@@ -46,17 +39,30 @@ struct options {
     enum mode mode;
 };
 
-enum { OPT_DUMP_DEFAULTS = 256 };
+enum option_id {
+#define X(id, letter, name, value, help, prose) OPTION_##id,
+#include "orderd/tbl/daemon_option.h"
+#undef X
+    OPTIONS
+};
+
+/* What getopt answers: the letter, or where there is none a number that no letter has. */
+#define ANSWER(id, letter) ((letter) ? (letter) : 256 + OPTION_##id)
 
 static const struct option long_options[] = {
-    {"config", required_argument, NULL, 'c'},
-    {"instance", required_argument, NULL, 'i'},
-    {"check-config", no_argument, NULL, 't'},
-    {"dump-config", no_argument, NULL, 'T'},
-    {"dump-defaults", no_argument, NULL, OPT_DUMP_DEFAULTS},
-    {"version", no_argument, NULL, 'V'},
-    {"help", no_argument, NULL, 'h'},
+#define X(id, letter, name, value, help, prose)                                                                        \
+    {name, sizeof(value) > 1 ? required_argument : no_argument, NULL, ANSWER(id, letter)},
+#include "orderd/tbl/daemon_option.h"
+#undef X
     {NULL, 0, NULL, 0},
+};
+
+static const struct {
+    const char *value, *help;
+} option_words[OPTIONS] = {
+#define X(id, letter, name, value, help, prose) {value, help},
+#include "orderd/tbl/daemon_option.h"
+#undef X
 };
 
 static enum exitcode print(const char *text, size_t len)
@@ -74,6 +80,42 @@ static enum exitcode print_defaults(void)
     code = print(out.data, out.len);
     strbuf_release(&out);
     return code;
+}
+
+static enum exitcode print_usage(void)
+{
+    struct strbuf out = STRBUF_INIT;
+    enum exitcode code;
+
+    strbuf_add_str(&out, usage);
+    for (size_t i = 0; i < OPTIONS; i++) {
+        const struct option *o = &long_options[i];
+        char letter[] = {'-', (char)o->val, ',', ' ', '\0'}, name[64];
+
+        snprintf(name, sizeof name, "%s%s%s", o->name, option_words[i].value[0] ? " " : "", option_words[i].value);
+        strbuf_addf(&out, "  %s--%-17s%s\n", o->val < 256 ? letter : "    ", name, option_words[i].help);
+    }
+    strbuf_add_str(&out, more_usage);
+    code = print(out.data, out.len);
+    strbuf_release(&out);
+    return code;
+}
+
+/* For getopt: ":" tells a missing value from an unknown option. */
+static const char *short_options(void)
+{
+    static char all[2 + 2 * OPTIONS] = ":";
+    char *end = all + 1;
+
+    for (size_t i = 0; i < OPTIONS; i++) {
+        if (long_options[i].val >= 256)
+            continue;
+        *end++ = (char)long_options[i].val;
+        if (long_options[i].has_arg == required_argument)
+            *end++ = ':';
+    }
+    *end = '\0';
+    return all;
 }
 
 /* What was typed may hold anything: an error's sentence is one line without control characters. */
@@ -99,10 +141,11 @@ static enum exitcode unknown_option(const char *word)
 /* true: *code is how to end. */
 static bool parse(int argc, char **argv, struct options *o, enum exitcode *code)
 {
+    const char *letters = short_options();
     int opt;
 
     opterr = 0;
-    while ((opt = getopt_long(argc, argv, ":c:i:tTVh", long_options, NULL)) != -1) {
+    while ((opt = getopt_long(argc, argv, letters, long_options, NULL)) != -1) {
         switch (opt) {
         case 'c':
             o->conf = optarg;
@@ -116,14 +159,14 @@ static bool parse(int argc, char **argv, struct options *o, enum exitcode *code)
         case 'T':
             o->mode = MODE_DUMP;
             break;
-        case OPT_DUMP_DEFAULTS:
+        case ANSWER(DUMP_DEFAULTS, 0):
             *code = print_defaults();
             return true;
         case 'V':
             *code = print("orderd " ORDERD_VERSION "\n", strlen("orderd " ORDERD_VERSION "\n"));
             return true;
         case 'h':
-            *code = print(usage, strlen(usage));
+            *code = print_usage();
             return true;
         case ':':
             *code = misuse("an option needs a value: ", argv[optind - 1]);

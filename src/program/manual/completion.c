@@ -202,7 +202,7 @@ bool manual_completion(const char *what, struct strbuf *out)
     static const struct {
         const char *name;
         void (*each)(manual_word_fn on_word, void *arg);
-    } programs[] = {{"orderctl", ctl_manual_words}, {"orderload", load_manual_words}};
+    } programs[] = {{"orderctl", ctl_manual_words}, {"orderload", load_manual_words}, {"orderd", daemon_manual_words}};
 
     for (size_t s = 0; s < sizeof shells / sizeof *shells; s++) {
         size_t len = strlen(shells[s].name);

@@ -51,6 +51,7 @@ bool manual_part(const char *name, struct strbuf *out)
         {"orderctl-options", ctl_manual_options},
         {"orderctl-exit-codes", ctl_manual_exit_codes},
         {"orderload-commands", load_manual_commands},
+        {"orderd-options", daemon_manual_options},
     };
 
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
