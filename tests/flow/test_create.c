@@ -298,6 +298,33 @@ START_TEST(poison_row_is_found)
 }
 END_TEST
 
+/* Somebody deleted a row and left what it had to be sent: that has a name, and its neighbours go on. One whose messages
+ * are deleted as well becomes a row again. */
+START_TEST(row_deleted_by_hand)
+{
+    testing_lane_setup(STOCK, NULL);
+    testing_lane_start(1);
+    for (int n = 1; n <= 3; n++) { /* one batch each, so that each order's messages are under its own number */
+        publish_range(n, n);
+        testing_wait_orders(n, 5000);
+    }
+    testing_admin(
+        "DELETE m FROM local_message m JOIN orders o ON SUBSTRING_INDEX(m.message_key,':',-1)=o.order_no WHERE "
+        "o.user_id=3");
+    testing_admin("DELETE FROM orders WHERE user_id IN (2,3)");
+    testing_admin("UPDATE activity_stock SET available=available+2");
+    publish_range(2, 4);
+    ck_assert_int_eq(testing_dead_letters(1, "row_deleted"), 1);
+    testing_wait_orders(4, 5000);
+    testing_lane_stop();
+    ck_assert_int_eq(testing_number("SELECT COUNT(*) FROM orders WHERE user_id=2 AND status='rejected' AND "
+                                    "reason='row_deleted' AND units_returned=1"),
+                     1);
+    ck_assert_int_eq(testing_number("SELECT COUNT(*) FROM orders WHERE status='pending' AND user_id IN (1,3,4)"), 3);
+    ck_assert_int_eq(testing_number("SELECT available FROM activity_stock"), STOCK - 3);
+}
+END_TEST
+
 /* An error that orderd does not know: a single message that meets it is the message's failure. */
 START_TEST(unknown_error_of_one)
 {
@@ -586,6 +613,7 @@ int main(void)
     tcase_add_test(c, epochs);
     tcase_add_test(c, stock_short_strikes_alone);
     tcase_add_test(c, poison_row_is_found);
+    tcase_add_test(c, row_deleted_by_hand);
     tcase_add_test(c, unknown_error_of_one);
     tcase_add_test(c, unknown_error_storm_pauses);
     tcase_add_test(c, lock_wait_is_waited_out);

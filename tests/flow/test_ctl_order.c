@@ -79,7 +79,9 @@ START_TEST(shown_as_json)
                         "03:04:06'),('r2','B',1,NOW(3),'refund_due','refund_closed',NOW(6));"
                         "INSERT INTO local_message(message_key,topic,payload,state) VALUES"
                         "('timer:A_1','order.unpaid','{}','pending'),('order.create:A_1','order.create','{}','sent'),"
-                        "('order.create:A_10','order.create','{}','sent')");
+                        "('order.create:A_10','order.create','{}','sent'),"
+                        "('event.order.refund_due:r1','event.order.refund_due','{}','quarantined'),"
+                        "('event.order.refund_due:r2','event.order.refund_due','{}','sent')");
     CTL("order", "show", "A_1", "--json");
     CTL_SAYS(EXIT_OK, "");
     json = parsed();
@@ -106,7 +108,9 @@ START_TEST(shown_as_json)
     text_is(payment, "paid_at", "2026-01-02T03:04:05.678Z");
     text_is(payment, "decided_at", "2026-01-02T03:04:06.000Z");
     ck_assert_int_eq(number_of(payment, "amount"), 9);
-    ck_assert_uint_eq(json_array_size(json_object_get(json, "messages")), 2);
+    ck_assert_uint_eq(json_array_size(json_object_get(json, "messages")), 3);
+    text_is(json_array_get(json_object_get(json, "messages"), 2), "key", "event.order.refund_due:r1");
+    text_is(json_array_get(json_object_get(json, "messages"), 2), "state", "quarantined");
     text_is(json_array_get(json_object_get(json, "messages"), 0), "key", "order.create:A_1");
     text_is(json_array_get(json_object_get(json, "messages"), 1), "state", "pending");
     json_decref(json);

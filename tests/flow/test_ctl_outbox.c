@@ -773,6 +773,32 @@ START_TEST(purged_quarantined)
 }
 END_TEST
 
+/* The state of what is named need not be said. */
+START_TEST(purged_by_name)
+{
+    plant();
+    CTL("outbox", "purge", "4", "--dry-run");
+    CTL_SAYS(EXIT_OK, "orderctl: 1 rows would be deleted; nothing was changed\n");
+    CTL("outbox", "purge", "5");
+    CTL_SAYS(EXIT_USAGE,
+             "orderctl: outbox purge: what is quarantined was never sent; deleting it needs --confirm with the "
+             "number of rows that --dry-run names; see `orderctl outbox purge --help`\n");
+    CTL("outbox", "purge", "4", "5", "--confirm", "1");
+    CTL_SAYS(EXIT_USAGE,
+             "orderctl: outbox purge: some of these are sent and some quarantined; say which, with --state; see "
+             "`orderctl outbox purge --help`\n");
+    CTL("outbox", "purge", "1");
+    CTL_SAYS(EXIT_PARTIAL, "orderctl: warning: message 1 is pending and stays\norderctl: there is nothing to delete\n");
+    ck_assert_int_eq(testing_ctl_number("SELECT COUNT(*) FROM local_message"), 7);
+    CTL("outbox", "purge", "4");
+    CTL_SAYS(EXIT_OK, "orderctl: 1 rows are deleted\n");
+    CTL("outbox", "purge", "5", "--confirm", "1", "-q");
+    ck_assert_int_eq(testing_ctl.code, EXIT_OK);
+    ck_assert_str_eq(rows_in("sent"), "");
+    ck_assert_int_eq(testing_ctl_number("SELECT COUNT(*) FROM local_message"), 5);
+}
+END_TEST
+
 /* What was retried after it was counted stays, and so does what was quarantined since. */
 START_TEST(purged_what_was_counted)
 {
@@ -834,6 +860,7 @@ int main(void)
     tcase_add_test(change, purged_sent);
     tcase_add_test(change, purged_sent_without_recoveries);
     tcase_add_test(change, purged_quarantined);
+    tcase_add_test(change, purged_by_name);
     tcase_add_test(change, purged_what_was_counted);
     tcase_add_test(change, locked_for_long);
     suite_add_tcase(s, read);

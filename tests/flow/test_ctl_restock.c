@@ -201,7 +201,10 @@ START_TEST(not_restocked)
     database_is(1002);
     testing_ctl_run_sql("UPDATE activity SET state='settled'");
     RESTOCK("2000");
-    ck_assert_int_eq(testing_ctl.code, EXIT_BAD_DATA);
+    sale_said(EXIT_BAD_DATA,
+              "orderctl: activity restock: activity %s is settled: its books are closed, and more units need a new "
+              "activity\n",
+              sale_text);
     database_is(1002);
 }
 END_TEST

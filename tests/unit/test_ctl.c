@@ -161,7 +161,7 @@ static const struct {
     {{"outbox", "retry", "--all-quarantined", "--sent", NULL},
      "outbox retry: --sent is for messages that are named, not for --all-quarantined" HELP_OF("outbox retry")},
     {{"outbox", "retry", "--all", NULL}, "outbox retry: unknown option \"--all\"" HELP_OF("outbox retry")},
-    {{"outbox", "purge", NULL}, "outbox purge: --state is missing" HELP_OF("outbox purge")},
+    {{"outbox", "purge", NULL}, "outbox purge: --state is missing, or KEY|ID" HELP_OF("outbox purge")},
     {{"outbox", "purge", "--state", "pending", NULL},
      "outbox purge: --state \"pending\" is not one of sent|quarantined" HELP_OF("outbox purge")},
     {{"outbox", "purge", "--state", "quarantined", NULL},

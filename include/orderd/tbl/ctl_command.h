@@ -207,9 +207,10 @@ X(activity_list, "activity list", "", 0, 0, "list all activities",
   "  orderctl activity list --json | jq -r 'select(.state == \"scheduled\").id'\n")
 X(order_show, "order show", "NO", 1, 1, "show one order: its row, its payments, its messages, its reservation",
   "What MySQL has of the order and of every payment that names it, the local\n"
-  "messages that are kept under its number (one that is about several orders is\n"
-  "kept under the first of them), and what Redis has: held, returned, forfeited,\n"
-  "refused, sold, or unknown, as every order is once its activity is settled.\n"
+  "messages that are kept under its number or that of a payment (one that is about\n"
+  "several orders is kept under the first of them), and what Redis has: held,\n"
+  "returned, forfeited, refused, sold, or unknown, as every order is once its\n"
+  "activity is settled.\n"
   "\n"
   "Exit codes: 0 shown; 3 Redis could not be read, the rest is shown; 65 there is\n"
   "no such order.\n"
@@ -285,8 +286,9 @@ X(outbox_retry, "outbox retry", "[KEY|ID...]", 0, SIZE_MAX, "send local messages
 X(outbox_purge, "outbox purge", "[KEY|ID...]", 0, SIZE_MAX, "delete local messages that are sent, or given up",
   "Deletes rows in this state: all of them, those that the options choose, or those\n"
   "that are named (a number is an id, anything else a key; - reads more of them\n"
-  "from standard input, one a line). Pending messages are never deleted. Works in\n"
-  "small batches while the relay goes on.\n"
+  "from standard input, one a line). Rows that are named need no --state where they\n"
+  "are all in one. Pending messages are never deleted. Works in small batches while\n"
+  "the relay goes on.\n"
   "\n"
   "What is quarantined was never sent, and nobody sends it once it is deleted: an\n"
   "order is lost, an event is never heard of, and the units of a stock.return never\n"
@@ -300,6 +302,7 @@ X(outbox_purge, "outbox purge", "[KEY|ID...]", 0, SIZE_MAX, "delete local messag
   "\n"
   "Examples:\n"
   "  orderctl outbox purge --state sent --older-than 1h --dry-run\n"
+  "  orderctl outbox purge order.unpaid:1812345678901234567\n"
   "  orderctl outbox purge --state quarantined --topic test.topic --dry-run\n"
   "  orderctl outbox purge --state quarantined --topic test.topic --confirm 3\n")
 X(dlq_drain, "dlq drain", "", 0, 0, "move dead letters from their queue into the database",

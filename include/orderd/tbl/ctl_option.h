@@ -72,7 +72,7 @@ X(outbox_retry, sent, "sent", FLAG, "", 0, 0, NULL,
   "of those that are named also what was sent: sends it again, so its receivers must know it by its message id")
 X(outbox_retry, dry_run, "dry-run", FLAG, "", 0, 0, NULL, "only show what would be done")
 
-X(outbox_purge, state, "state", CHOICE, "sent|quarantined", 0, 0, NULL, "delete those in this state")
+X(outbox_purge, state, "state", CHOICE, "sent|quarantined", 0, 0, "", "delete those in this state; needed where none is named")
 X(outbox_purge, older_than, "older-than", DURATION, "TIME", 0, INT64_C(3650) * 86400000, "",
   "only those that were sent or quarantined that long ago")
 X(outbox_purge, topic, "topic", TEXT, "TOPIC", 1, 64, "", "only those of this topic")

@@ -27,6 +27,7 @@ X(ACTIVITY_SETTLED, "activity_settled", TERMINAL, "the activity is settled and t
 X(ACTIVITY_UNKNOWN, "activity_unknown", RETRY, "no such activity")
 X(STOCK_SHORT, "stock_short", RETRY, "the database has less stock than the order takes")
 X(CONSTRAINT, "constraint", RETRY, "the database refused the row")
+X(ROW_DELETED, "row_deleted", RETRY, "the order has local messages and no row, so its row was deleted by hand")
 X(ERROR_UNKNOWN, "error_unknown", RETRY, "the database answered with an error that orderd does not know")
 
 /* decided by the walk, from the reservation */

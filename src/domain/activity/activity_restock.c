@@ -28,9 +28,13 @@ static bool restockable(const struct restock *r)
 {
     const struct activity *a = r->activity;
 
-    if (a->state == ACTIVITY_REVIEW || a->state == ACTIVITY_SETTLED)
-        return error_set(r->err, ERROR_REFUSED, "activity %" PRId64 " is %s; only an approved one can be restocked",
-                         a->id, a->state == ACTIVITY_REVIEW ? "in review" : "settled");
+    if (a->state == ACTIVITY_REVIEW)
+        return error_set(r->err, ERROR_REFUSED,
+                         "activity %" PRId64 " is in review; only an approved one can be restocked", a->id);
+    if (a->state == ACTIVITY_SETTLED)
+        return error_set(r->err, ERROR_REFUSED,
+                         "activity %" PRId64 " is settled: its books are closed, and more units need a new activity",
+                         a->id);
     if (r->wanted < a->shards)
         return error_set(r->err, ERROR_REFUSED,
                          "%" PRId64 " units are less than one for each of %" PRId32

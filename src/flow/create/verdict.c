@@ -50,6 +50,16 @@ static enum verdict unknown(struct lane *lane, struct item *item, struct error *
     return refused(lane, item, REASON_ERROR_UNKNOWN, why);
 }
 
+/* No row stands in the way, and still messages of this order are there. While it is tried again, it is not too late. */
+static enum verdict row_deleted(struct lane *lane, struct item *item, struct error *why)
+{
+    struct error server = *why;
+
+    (void)error_set(why, server.code, "%s; delete that too (`orderctl outbox purge`), and the next try makes the order",
+                    server.text);
+    return refused(lane, item, REASON_ROW_DELETED, why);
+}
+
 enum verdict verdict_alone(struct lane *lane, struct item *item, unsigned statement, struct error *why)
 {
     enum order_create_step step = order_store_step(statement, 1, 1);
@@ -59,6 +69,8 @@ enum verdict verdict_alone(struct lane *lane, struct item *item, unsigned statem
         if (step == ORDER_CREATE_STOCK)
             return stock_refused(lane, item, why);
         return refused(lane, item, REASON_CONSTRAINT, why);
+    case ERROR_DB_DUPLICATE:
+        return step == ORDER_CREATE_ADDED ? row_deleted(lane, item, why) : unknown(lane, item, why);
     case ERROR_DB_DATA:
         return refused(lane, item, REASON_CONSTRAINT, why);
     default:

@@ -38,7 +38,8 @@ struct view {
     struct arena *arena;
     struct order_record record;
     struct payment *payments, **payments_end;
-    struct message messages[PREFIXES];
+    size_t payment_count, message_count;
+    struct message *messages;
     bool redis_read, settled;
     struct stock_seen seen;
 };
@@ -58,30 +59,52 @@ static void note_payment(void *arg, const struct order_payment *p)
     copy->row = *p;
     copy->row.ref = keep(v->arena, p->ref);
     copy->row.reason = keep(v->arena, p->reason);
+    v->payment_count++;
     *v->payments_end = copy;
     v->payments_end = &copy->next;
 }
 
 static void note_message(void *arg, size_t index, const struct local_message_row *row)
 {
-    struct view *v = arg;
+    struct message *messages = arg;
 
-    v->messages[index].there = true;
-    v->messages[index].state = row->state;
+    messages[index].there = true;
+    messages[index].state = row->state;
+}
+
+static void add_key(struct view *v, const char *prefix, struct slice name)
+{
+    char key[LOCAL_MESSAGE_KEY_MAX + 1];
+    int len = snprintf(key, sizeof key, "%s:%.*s", prefix, (int)name.len, name.ptr);
+
+    CHECK(len < (int)sizeof key);
+    v->messages[v->message_count++].key = arena_strndup(v->arena, key, (size_t)len);
+}
+
+/* Under the order's number, and under each of its payments: that is how the event of a refund is kept. */
+static void list_keys(struct view *v)
+{
+    v->messages = arena_zalloc(v->arena, (PREFIXES + v->payment_count) * sizeof *v->messages);
+    for (size_t i = 0; i < PREFIXES; i++)
+        add_key(v, prefixes[i], slice_of(v->record.order.order_no));
+    for (const struct payment *p = v->payments; p; p = p->next)
+        add_key(v, "event.order.refund_due", p->row.ref);
 }
 
 static bool read_messages(struct db *db, struct view *v, struct error *err)
 {
-    struct local_message_ref refs[PREFIXES];
+    bool ok = true;
 
-    for (size_t i = 0; i < PREFIXES; i++) {
-        char key[LOCAL_MESSAGE_KEY_MAX + 1];
-        int len = snprintf(key, sizeof key, "%s:%s", prefixes[i], v->record.order.order_no);
+    list_keys(v);
+    for (size_t from = 0; ok && from < v->message_count; from += LOCAL_MESSAGE_FIND_MAX) {
+        size_t left = v->message_count - from, count = left < LOCAL_MESSAGE_FIND_MAX ? left : LOCAL_MESSAGE_FIND_MAX;
+        struct local_message_ref refs[LOCAL_MESSAGE_FIND_MAX];
 
-        v->messages[i].key = arena_strndup(v->arena, key, (size_t)len);
-        refs[i] = (struct local_message_ref){.key = slice_of(v->messages[i].key)};
+        for (size_t i = 0; i < count; i++)
+            refs[i] = (struct local_message_ref){.key = slice_of(v->messages[from + i].key)};
+        ok = local_message_find(db, refs, count, note_message, v->messages + from, err);
     }
-    return local_message_find(db, refs, PREFIXES, note_message, v, err);
+    return ok;
 }
 
 static void note_activity(void *arg, const struct activity *activity)
@@ -198,7 +221,7 @@ static void print_record(const struct view *v)
     record_row(&line, &v->record);
     record_payments(&line, v);
     record_open(&line, "messages", '[');
-    for (size_t i = 0; i < PREFIXES; i++) {
+    for (size_t i = 0; i < v->message_count; i++) {
         if (!v->messages[i].there)
             continue;
         record_open(&line, NULL, '{');
@@ -319,7 +342,7 @@ static void print_messages(const struct ctl *ctl, const struct view *v)
     size_t shown = 0;
 
     table_begin(&t, heads, 2);
-    for (size_t i = 0; i < PREFIXES; i++) {
+    for (size_t i = 0; i < v->message_count; i++) {
         const struct message *m = &v->messages[i];
         char key[LOCAL_MESSAGE_KEY_MAX + 4];
 

@@ -54,6 +54,43 @@ static void warn_missing(void *arg, const struct local_message_ref *name)
     print_warning("there is no %s", outbox_name_text(text, name));
 }
 
+/* ---- the state of what is named ---- */
+
+struct states {
+    size_t count[LOCAL_MESSAGE_STATE_COUNT];
+};
+
+static void count_state(void *arg, const struct local_message_ref *name, const struct local_message_row *row)
+{
+    (void)name;
+    ((struct states *)arg)->count[row->state]++;
+}
+
+static void count_none(void *arg, const struct local_message_ref *name)
+{
+    (void)arg, (void)name;
+}
+
+/* Without --state. What changes after this look is left alone, as everything is that is in another state. */
+static bool find_state(struct purging *p, const struct outbox_names *names, struct error *err)
+{
+    const struct ctl_value *v = p->ctl->values;
+    struct states s = {{0}};
+
+    if (!outbox_find(p->db, names, count_state, count_none, &s, err))
+        return false;
+    if (s.count[LOCAL_MESSAGE_STATE_SENT] && s.count[LOCAL_MESSAGE_STATE_QUARANTINED])
+        return ctl_misuse(p->ctl, err, "some of these are sent and some quarantined; say which, with --state");
+    if (s.count[LOCAL_MESSAGE_STATE_QUARANTINED])
+        p->state = LOCAL_MESSAGE_STATE_QUARANTINED;
+    if (p->state == LOCAL_MESSAGE_STATE_QUARANTINED && !v[CTL_OPTION_outbox_purge_confirm].set && !p->dry_run)
+        return ctl_misuse(
+            p->ctl, err,
+            "what is quarantined was never sent; deleting it needs --confirm with the number of rows that "
+            "--dry-run names");
+    return true;
+}
+
 static bool filter_of(struct purging *p, struct local_message_filter *f, struct error *err)
 {
     const struct ctl_value *v = p->ctl->values;
@@ -214,13 +251,15 @@ static void conclude(struct purging *p)
 static bool usage(struct ctl *ctl, enum local_message_state state, struct error *err)
 {
     const struct ctl_value *v = ctl->values;
-    bool quarantined = state == LOCAL_MESSAGE_STATE_QUARANTINED;
+    bool quarantined = state == LOCAL_MESSAGE_STATE_QUARANTINED, stated = v[CTL_OPTION_outbox_purge_state].set;
 
+    if (!stated && ctl->operand_count == 0)
+        return ctl_misuse(ctl, err, "--state is missing, or KEY|ID");
     if (ctl->operand_count && (v[CTL_OPTION_outbox_purge_older_than].set || v[CTL_OPTION_outbox_purge_topic].set ||
                                v[CTL_OPTION_outbox_purge_key].set || v[CTL_OPTION_outbox_purge_since].set ||
                                v[CTL_OPTION_outbox_purge_until].set))
         return ctl_misuse(ctl, err, "name messages or choose them by options, not both");
-    if (!quarantined && v[CTL_OPTION_outbox_purge_confirm].set)
+    if (stated && !quarantined && v[CTL_OPTION_outbox_purge_confirm].set)
         return ctl_misuse(ctl, err, "--confirm is for --state quarantined only");
     if (quarantined && !v[CTL_OPTION_outbox_purge_confirm].set && !v[CTL_OPTION_outbox_purge_dry_run].set)
         return ctl_misuse(ctl, err, "--state quarantined needs --confirm with the number of rows that --dry-run names");
@@ -234,6 +273,7 @@ static bool run(struct purging *p, struct error *err)
 
     /* Nothing on standard input names nothing, not everything. */
     empty = p->ctl->operand_count && names.count == 0;
+    ok = ok && (empty || p->ctl->values[CTL_OPTION_outbox_purge_state].set || find_state(p, &names, err));
     ok = ok && (empty || purge(p, &names, err));
     print_progress_end();
     if (!ok && p->deleted)
@@ -246,10 +286,13 @@ static bool run(struct purging *p, struct error *err)
 
 bool ctl_outbox_purge(struct ctl *ctl, struct error *err)
 {
-    struct purging p = {.ctl = ctl, .dry_run = ctl->values[CTL_OPTION_outbox_purge_dry_run].set};
+    const struct ctl_value *v = ctl->values;
+    struct purging p = {
+        .ctl = ctl, .state = LOCAL_MESSAGE_STATE_SENT, .dry_run = v[CTL_OPTION_outbox_purge_dry_run].set};
     bool ok;
 
-    (void)local_message_state_of_name(outbox_text(&ctl->values[CTL_OPTION_outbox_purge_state]), &p.state);
+    if (v[CTL_OPTION_outbox_purge_state].set)
+        (void)local_message_state_of_name(outbox_text(&v[CTL_OPTION_outbox_purge_state]), &p.state);
     if (!usage(ctl, p.state, err))
         return false;
     ok = run(&p, err);
