@@ -32,7 +32,7 @@ def replica(name, state="ready", why=""):
 
 def sale(*activities):
     return {
-        "v": 1, "at": now(), "instance": "1", "interval_ms": 1000,
+        "v": 1, "at": now(), "instance": "1", "interval_ms": 1000, "replicas_at": None,
         "replicas": [replica("1"), replica("2")],
         "rates": {"received": 214, "created": 208, "duplicate": 5, "retried": 0, "dead_lettered": 0, "rejected": 1, "paid": 62,
                   "closed": 3, "units_returned": 3},

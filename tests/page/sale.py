@@ -55,6 +55,11 @@ def redis(command):
     check(answer.startswith(b":"), command, answer)
 
 
+def stack(verb):
+    subprocess.run([os.path.join(os.environ["ORDERD_SOURCE"], "scripts", "stack"), verb, os.environ["ORDERD_STACK_DIR"], "mariadb"],
+                   check=True, stdout=subprocess.DEVNULL)
+
+
 def tile(name):
     value = b.js(f"""[...document.querySelectorAll('.tile')].find((t) => t.querySelector('dt').innerText == {json.dumps(name)})
         .querySelector('.value').innerText""")
@@ -136,6 +141,17 @@ def units_vanish():
     until(10, "it is over", lambda: tile("Drift") == "0" and b.text(".verdict") == "adds up, drift 0")
 
 
+def the_database_is_away():
+    """The page goes on, says so, and shows of MySQL's numbers none."""
+    stack("kill")
+    until(20, "it is said to be down", lambda: any(t.startswith("mysql is down: ") for t in b.texts("#concerns li")))
+    until(10, "its numbers are not shown", lambda: tile("Drift") == tile("Replicas") == "\u2013" and "MySQL: \u2013 available + \u2013 in live" in b.text(".conservation"))
+    check(b.js("document.body.dataset.state") == "live" and b.js("document.title").startswith("\u26a0"))
+    b.screenshot(os.path.join(pictures, "sale-mysql.png"))
+    stack("up")
+    until(30, "it is up again", lambda: tile("Drift") == "0" and tile("Replicas") == "2/2" and b.texts("#concerns li") == [])
+
+
 def a_replica_dies():
     os.kill(pids[1], signal.SIGKILL)
     until(20, "it is lost", lambda: tile("Replicas") == "1/2" and any("Replica 2 is lost" in t for t in b.texts("#concerns li")))
@@ -160,7 +176,7 @@ os.makedirs(pictures, exist_ok=True)
 b = Browser(find())
 try:
     b.show()
-    for step in (before_anybody_buys, buyers_come, letters_are_drained, units_vanish, a_replica_dies,
+    for step in (before_anybody_buys, buyers_come, letters_are_drained, units_vanish, the_database_is_away, a_replica_dies,
                  this_one_is_stopped_and_comes_back):
         try:
             step()

@@ -113,7 +113,8 @@ function showAll(now) {
     orders.show(view);
     backlog.show(view);
     showActivities(now);
-    text(byId("source"), `as seen by replica ${state.doc.instance || "(without a name)"}, about all ${number(list(state.doc.replicas).length)}`);
+    const replicas = list(state.doc.replicas).length;
+    text(byId("source"), `as seen by replica ${state.doc.instance || "without a name"}${replicas > 0 ? `, about all ${number(replicas)}` : ""}`);
 }
 
 function show() {

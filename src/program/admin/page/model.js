@@ -13,6 +13,16 @@ export function activitiesKnown(doc) {
     return list(doc.activities).length > 0 || (Array.isArray(doc.activities) && mysql?.up === true);
 }
 
+const FLEET_OLD_MS = 10000;
+
+// How old the list of replicas is, where it is not of now: it comes from MySQL. Infinity: there was none; 0: of now. One
+// without anybody is not known either, since somebody has answered.
+export function fleetAge(doc) {
+    if (list(doc.replicas).length === 0) return Infinity;
+    const ms = known(doc.replicas_at) ? doc.at - doc.replicas_at : 0;
+    return ms > FLEET_OLD_MS ? ms : 0;
+}
+
 const rank = { running: 0, ended: 1, scheduled: 2, review: 3, settled: 4 };
 
 // What is on sale first; then by time and number.
@@ -87,7 +97,7 @@ function ofServers(doc) {
 }
 
 function ofReplicas(doc) {
-    const all = list(doc.replicas);
+    const all = fleetAge(doc) === 0 ? list(doc.replicas) : [];
     const ready = all.filter((r) => r.state === "ready");
     const not = all.filter((r) => r.state === "lost" || r.state === "not_ready");
     const level = ready.length === 0 ? bad : warn;

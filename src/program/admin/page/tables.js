@@ -2,7 +2,7 @@
 
 import { NONE, age, between, clock, duration, known, number, rate, word } from "./format.js";
 import { attribute, el, keyed, row, table, text } from "./dom.js";
-import { list } from "./model.js";
+import { fleetAge, list } from "./model.js";
 
 // Pairs of a name and a number, made of a table of [name, text of the document, level].
 class Pairs {
@@ -134,10 +134,12 @@ const levels = { ready: "good", lost: "bad", not_ready: "bad", draining: "warn",
 export class Replicas {
     constructor(host) {
         this.table = table(host, [["replica"], ["state"], ["host"], ["process", "n"], ["version"], ["up", "n"], ["seen", "n"], ["admin"], ["why"]],
-            "No replica has said anything yet.");
+            "Not known: MySQL has not been read.");
+        this.host = host;
     }
 
     show(doc, now) {
+        attribute(this.host, "class", fleetAge(doc) === 0 ? "card" : "card old");
         const key = (r) => `${r.instance}\n${r.host}\n${r.pid}`;
         this.table.show(list(doc.replicas), key, makeReplica, (row_, r) => {
             const lost = r.state === "lost";

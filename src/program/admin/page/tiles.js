@@ -2,7 +2,7 @@
 
 import { NONE, age, between, countdown, duration, known, latency, number, percent, rate, word } from "./format.js";
 import { attribute, el, text } from "./dom.js";
-import { activitiesKnown, drift, focus, list, sum } from "./model.js";
+import { activitiesKnown, drift, fleetAge, focus, list, sum } from "./model.js";
 
 // Each answers [value, what is said below, level]. now: by the daemon's clock.
 const tiles = [
@@ -15,7 +15,7 @@ const tiles = [
     ["Failures per second", (doc) => failures(doc.rates ?? {})],
     ["Dead letters", (doc) => letters(doc.dead_letters ?? {})],
     ["Drift", (doc) => apart(doc)],
-    ["Replicas", (doc) => replicas(list(doc.replicas))],
+    ["Replicas", replicas],
 ];
 
 function phase(doc, now) {
@@ -71,10 +71,13 @@ function apart(doc) {
     return ["0", d.of > 0 ? "the books agree" : "", "good"];
 }
 
-function replicas(all) {
+function replicas(doc) {
+    const all = list(doc.replicas);
+    const ms = fleetAge(doc);
     const ready = all.filter((r) => r.state === "ready").length;
     const others = new Map();
     for (const r of all) if (r.state !== "ready") others.set(r.state, (others.get(r.state) ?? 0) + 1);
+    if (ms > 0) return [NONE, known(ms) ? `not known; ${number(ready)} of ${number(all.length)} were ready ${age(ms)} ago` : "not known"];
     const said = [...others].map(([state, n]) => `${number(n)} ${word(state)}`).join(", ");
     const level = ready === all.length && ready > 0 ? "good" : ready > 0 ? "warn" : "bad";
     return [`${number(ready)}\u2009/\u2009${number(all.length)}`, said || (ready === 1 ? "ready" : "all ready"), level];
