@@ -152,7 +152,7 @@ class Browser:
             raise RuntimeError(f"{expression}: {r['exceptionDetails']}")
         return r["result"].get("value")
 
-    def wait(self, expression, seconds=10):
+    def wait(self, expression, seconds=20):
         """Until it is true; the page as it then is belongs to the complaint where it never becomes so."""
         end = time.monotonic() + seconds
         while time.monotonic() < end:

@@ -88,8 +88,8 @@ def quiet():
 
 def before_anybody_buys():
     b.open(url)
-    until(20, "it is live, with both replicas", lambda: b.js("document.body?.dataset.state") == "live" and tile("Replicas") == "2/2")
-    until(10, "the books agree", lambda: line() == (units, 0, 0) and tile("Drift") == "0")
+    until(40, "it is live, with both replicas", lambda: b.js("document.body?.dataset.state") == "live" and tile("Replicas") == "2/2")
+    until(40, "the books agree", lambda: line() == (units, 0, 0) and tile("Drift") == "0")
     check(b.texts(".title") == [title], "the title is", b.texts(".title"))
     check(b.js("window.hit") is None and b.js("document.querySelectorAll('.title *').length") == 0, "the title is not text")
     check(tile("Sale") == "running" and tile("Stock left") == str(units))
@@ -106,13 +106,13 @@ def buyers_come():
 
     load = subprocess.Popen([os.path.join(binaries, "orderload"), "sale", "-c", conf, "--activity", activity, "--buyers", "600",
                              "--rate", "150", "--malformed", "5", "--duplicates", "10", "--brief"], stdout=subprocess.DEVNULL)
-    until(60, "the sale is over", look)
+    until(90, "the sale is over", look)
     check(load.returncode == 0, "orderload ended with", load.returncode)
     check(peak[0] > 0, "no order was ever seen coming")
     sold = live()
     check(0 < sold <= 600, sold)
-    until(10, "left and held are those of MySQL", lambda: line() == (units - sold, sold, 0))
-    until(10, "drift is 0", lambda: tile("Drift") == "0" and b.text(".verdict") == "adds up, drift 0")
+    until(40, "left and held are those of MySQL", lambda: line() == (units - sold, sold, 0))
+    until(40, "drift is 0", lambda: tile("Drift") == "0" and b.text(".verdict") == "adds up, drift 0")
     check(int(tile("Stock left")) == units - sold)
     b.screenshot(os.path.join(pictures, "sale.png"))
 
@@ -121,7 +121,7 @@ def letters_are_drained():
     run("orderctl", "dlq", "drain")
     opened = sql("SELECT COUNT(*) FROM dead_letter WHERE state = 'open'")
     check(opened >= 10, opened)
-    until(10, "they are counted", lambda: tile("Dead letters") == str(opened))
+    until(40, "they are counted", lambda: tile("Dead letters") == str(opened))
     b.pump(1.2)
     rows = b.js("[...document.querySelectorAll('#failures tbody tr')].map((r) => [r.cells[1].innerText, r.querySelector('code').innerText])")
     check(sum(int(n) for n, _ in rows) == opened, rows, "are not", opened)
@@ -133,39 +133,39 @@ def letters_are_drained():
 
 def units_vanish():
     redis(f"DECRBY sk:{{{activity}:0}}:stock 3")
-    until(10, "the drift is seen", lambda: tile("Drift") == "3")
-    until(15, "it is an alarm", lambda: b.js("document.querySelector('.verdict').dataset.level") == "bad")
+    until(40, "the drift is seen", lambda: tile("Drift") == "3")
+    until(40, "it is an alarm", lambda: b.js("document.querySelector('.verdict').dataset.level") == "bad")
     check(any(f"orderctl reconcile --activity {activity}" in t for t in b.texts("#concerns li")), b.texts("#concerns li"))
     b.screenshot(os.path.join(pictures, "sale-drift.png"))
     redis(f"INCRBY sk:{{{activity}:0}}:stock 3")
-    until(10, "it is over", lambda: tile("Drift") == "0" and b.text(".verdict") == "adds up, drift 0")
+    until(40, "it is over", lambda: tile("Drift") == "0" and b.text(".verdict") == "adds up, drift 0")
 
 
 def the_database_is_away():
     """The page goes on, says so, and shows of MySQL's numbers none."""
     stack("kill")
-    until(20, "it is said to be down", lambda: any(t.startswith("mysql is down: ") for t in b.texts("#concerns li")))
-    until(10, "its numbers are not shown", lambda: tile("Drift") == tile("Replicas") == "\u2013" and "MySQL: \u2013 available + \u2013 in live" in b.text(".conservation"))
+    until(40, "it is said to be down", lambda: any(t.startswith("mysql is down: ") for t in b.texts("#concerns li")))
+    until(40, "its numbers are not shown", lambda: tile("Drift") == tile("Replicas") == "\u2013" and "MySQL: \u2013 available + \u2013 in live" in b.text(".conservation"))
     check(b.js("document.body.dataset.state") == "live" and b.js("document.title").startswith("\u26a0"))
     b.screenshot(os.path.join(pictures, "sale-mysql.png"))
     stack("up")
-    until(30, "it is up again", lambda: tile("Drift") == "0" and tile("Replicas") == "2/2" and b.texts("#concerns li") == [])
+    until(40, "it is up again", lambda: tile("Drift") == "0" and tile("Replicas") == "2/2" and b.texts("#concerns li") == [])
 
 
 def a_replica_dies():
     os.kill(pids[1], signal.SIGKILL)
-    until(20, "it is lost", lambda: tile("Replicas") == "1/2" and any("Replica 2 is lost" in t for t in b.texts("#concerns li")))
+    until(40, "it is lost", lambda: tile("Replicas") == "1/2" and any("Replica 2 is lost" in t for t in b.texts("#concerns li")))
     quiet()
 
 
 def this_one_is_stopped_and_comes_back():
     os.kill(pids[0], signal.SIGTERM)
-    until(30, "the page says so", lambda: b.js("document.body.dataset.state") == "stale" and "cannot be reached" in b.text("#notice"))
+    until(40, "the page says so", lambda: b.js("document.body.dataset.state") == "stale" and "cannot be reached" in b.text("#notice"))
     check(b.js("getComputedStyle(document.querySelector('#numbers')).opacity") < "0.6")
     check(b.js("document.title").endswith("no news \u00b7 orderd"))
     orderd = subprocess.Popen([os.path.join(binaries, "orderd"), "-c", conf, "-i", "1"], stderr=subprocess.DEVNULL)
     try:
-        until(30, "it is live again", lambda: b.js("document.body.dataset.state") == "live" and tile("Replicas") in ("1/2", "2/2"))
+        until(40, "it is live again", lambda: b.js("document.body.dataset.state") == "live" and tile("Replicas") in ("1/2", "2/2"))
         check(line() == (units - live(), live(), 0), line())
     finally:
         orderd.kill()

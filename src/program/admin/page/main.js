@@ -113,6 +113,7 @@ function showAll(now) {
     orders.show(view);
     backlog.show(view);
     showActivities(now);
+    attribute(document.body, "data-at", String(state.doc.at)); // which survey it is, for who drives a browser
     const replicas = list(state.doc.replicas).length;
     text(byId("source"), `as seen by replica ${state.doc.instance || "without a name"}${replicas > 0 ? `, about all ${number(replicas)}` : ""}`);
 }
