@@ -121,7 +121,8 @@ export class Chart {
                 parts.push(shape("path", { class: `fill ${s.className}`, d: `${line}L${last} ${y(0)}L${first} ${y(0)}Z` }));
             }
             // A piece of one point is a dot: a stroke of no length with round ends.
-            parts.push(shape("path", { class: `stroke ${s.className}`, d: piece.length > 1 ? line : `${line}h0.01` }));
+            const lone = piece.length === 1;
+            parts.push(shape("path", { class: `stroke ${s.className}${lone ? " lone" : ""}`, d: lone ? `${line}h0.01` : line }));
             return parts;
         });
     }

@@ -44,7 +44,7 @@ function soldOut(all) {
     if (all.length > 0 && left === 0) return ["sold out", "what comes back is sold again"];
     const soon = all.map((a) => a.sold_out_s).filter(known);
     const units = sum(all, (a) => a.rate);
-    const said = `at ${rate(units)} ${units === 1 ? "unit" : "units"} per second`;
+    const said = units === 0 ? "nothing is being sold" : `at ${rate(units)} ${units === 1 ? "unit" : "units"} per second`;
     return [soon.length > 0 ? duration(Math.min(...soon) * 1000) : NONE, known(units) && all.length > 0 ? said : ""];
 }
 
