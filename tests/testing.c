@@ -1,5 +1,6 @@
 #include "testing.h"
 
+#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,14 +15,35 @@ __attribute__((constructor)) static void allow_for_slow_machines(void)
     setenv("CK_DEFAULT_TIMEOUT", "30", 0);
 }
 
+static char folder[] = "/tmp/orderd_test.XXXXXX";
+
+const char *testing_dir(void)
+{
+    return folder;
+}
+
+static void remove_folder(void)
+{
+    DIR *dir = opendir(folder);
+    struct dirent *entry;
+
+    while (dir && (entry = readdir(dir)))
+        unlinkat(dirfd(dir), entry->d_name, 0);
+    if (dir)
+        closedir(dir);
+    rmdir(folder);
+}
+
 int testing_main(Suite *suite)
 {
     SRunner *runner = srunner_create(suite);
     int failed;
 
+    CHECK(mkdtemp(folder) != NULL);
     srunner_run_all(runner, CK_ENV);
     failed = srunner_ntests_failed(runner);
     srunner_free(runner);
+    remove_folder();
     return failed ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 

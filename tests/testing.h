@@ -46,6 +46,9 @@ struct conf *testing_conf(const char *extra);
  * anything else, and is left alone on success. */
 void testing_run_sql(struct db *db, const char *sql, struct error *err);
 
+/* A folder for files of this test program. What is left in it goes when all tests have ended, also those that failed. */
+const char *testing_dir(void);
+
 /* A name that no other test of this run uses: "<prefix>_<pid>_<n>"; static storage, up to 8 alive at a time. */
 const char *testing_name(const char *prefix);
 

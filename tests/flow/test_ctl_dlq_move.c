@@ -8,14 +8,14 @@
 
 #include "orderd/exitcode.h"
 
-static char file[64];
+static char file[128];
 
 static void setup(void)
 {
     static const char bytes[] = "\0\xff\xfe'\"\\\x1b";
 
     dlq_setup();
-    snprintf(file, sizeof file, "/tmp/%s.jsonl", testing_name("letters"));
+    snprintf(file, sizeof file, "%s/letters.jsonl", testing_dir());
     dlq_publish_orders("m", 3);
     dlq_publish(&(struct dlq_letter){"\xff\xfe", NULL, "q\xff", NULL, {bytes, sizeof bytes}});
     dlq_publish(&(struct dlq_letter){"", "order_unknown", "order.paid", "2026-11-29T10:00:00.123Z", slice_of("")});

@@ -240,10 +240,10 @@ END_TEST
 
 START_TEST(wrong_account)
 {
-    char wrong[64];
+    char wrong[128];
     FILE *f;
 
-    snprintf(wrong, sizeof wrong, "/tmp/%s.secret", testing_ctl_schema);
+    snprintf(wrong, sizeof wrong, "%s/wrong.secret", testing_dir());
     ck_assert((f = fopen(wrong, "w")) != NULL);
     fputs("not the password\n", f);
     fclose(f);
@@ -252,7 +252,6 @@ START_TEST(wrong_account)
     says(EXIT_CONFIG, "orderctl: migrate up: cannot connect to MySQL at ", "error 1045", "MySQL", "mysql");
     CTL("topology", "apply");
     says(EXIT_CONFIG, "orderctl: topology apply: ", "ACCESS_REFUSED", "RabbitMQ", "broker");
-    remove(wrong);
     testing_ctl_configure(&(struct testing_ctl_conf){.schema = "orderd_nowhere", .vhost = "nowhere"});
     CTL("migrate", "status");
     says(EXIT_CONFIG, "orderctl: migrate status: cannot connect to MySQL at ", "error 1049", "MySQL", "mysql");

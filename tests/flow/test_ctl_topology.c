@@ -216,12 +216,12 @@ END_TEST
 
 START_TEST(forbidden)
 {
-    char arguments[256], secret[96];
+    char arguments[256], secret[128];
     FILE *f;
 
     CTL("topology", "apply");
     ck_assert_int_eq(testing_ctl.code, EXIT_OK);
-    snprintf(secret, sizeof secret, "/tmp/%s.secret", vhost);
+    snprintf(secret, sizeof secret, "%s/reader.secret", testing_dir());
     ck_assert((f = fopen(secret, "w")) != NULL);
     fputs("reader\n", f);
     fclose(f);
@@ -241,7 +241,6 @@ START_TEST(forbidden)
     CTL_SAYS(EXIT_PARTIAL, "");
     snprintf(arguments, sizeof arguments, "delete_user %s", vhost);
     rabbitmqctl(arguments);
-    remove(secret);
 }
 END_TEST
 

@@ -80,7 +80,8 @@ static void make_secret(void)
 {
     FILE *f;
 
-    snprintf(secret, sizeof secret, "/tmp/%s.pw", testing_ctl_schema);
+    snprintf(secret, sizeof secret, "%s/secret", testing_dir());
+    unlink(secret); /* of an earlier test: only to be read */
     f = fopen(secret, "w");
     ck_assert(f != NULL);
     fprintf(f, "secret\n");
@@ -104,7 +105,6 @@ START_TEST(no_database_rights)
     administer("GRANT SELECT ON %s.* TO %s@'127.0.0.1'", testing_ctl_schema, user);
     misuse_all(no_rights, COUNT(no_rights), false, "an account of MySQL that may only look");
     administer("DROP USER %s@'127.0.0.1'", user);
-    unlink(secret);
 }
 END_TEST
 
@@ -121,7 +121,6 @@ START_TEST(no_broker_rights)
     testing_rabbitmqctl("set_permissions -p / %s '^$' '^$' '^$'", user);
     misuse_all(no_rights, COUNT(no_rights), true, "an account of RabbitMQ without rights");
     testing_rabbitmqctl("delete_user %s", user);
-    unlink(secret);
 }
 END_TEST
 
@@ -138,7 +137,6 @@ START_TEST(no_redis_rights)
     testing_redis_run(sale_kv, "ACL", "SETUSER", user, "on", ">secret", NULL);
     misuse_all(no_rights, COUNT(no_rights), true, "an account of Redis without rights");
     testing_redis_run(sale_kv, "ACL", "DELUSER", user, NULL);
-    unlink(secret);
 }
 END_TEST
 

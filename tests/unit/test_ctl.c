@@ -281,11 +281,14 @@ END_TEST
 
 /* ---- configuration ---- */
 
-static char conf_path[] = "/tmp/orderd_test_ctl_XXXXXX";
+static char conf_path[128];
 
 static void write_conf(const char *text)
 {
-    int fd = mkstemp(conf_path);
+    int fd;
+
+    snprintf(conf_path, sizeof conf_path, "%s/orderd.conf", testing_dir());
+    fd = open(conf_path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 
     ck_assert(fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text));
     close(fd);
@@ -293,7 +296,7 @@ static void write_conf(const char *text)
 
 START_TEST(config_good)
 {
-    char expected[256];
+    char expected[400];
 
     write_conf("mysql: { port = 4000; };\n");
     PROGRAM_RUN(&p, "orderctl", "-c", conf_path, "config", "check");
@@ -317,7 +320,7 @@ END_TEST
 
 START_TEST(config_bad)
 {
-    char expected[256];
+    char expected[400];
 
     write_conf("mysql: { port = 0; };\n");
     snprintf(

@@ -152,7 +152,7 @@ END_TEST
 
 /* ---- orderctl: the configuration ---- */
 
-static char conf_path[] = "/tmp/orderd_test_misuse_XXXXXX";
+static char conf_path[128];
 
 static void write_conf(const char *text)
 {
@@ -164,15 +164,12 @@ static void write_conf(const char *text)
 
 static void conf_setup(void)
 {
-    int fd = mkstemp(conf_path);
+    int fd;
 
+    snprintf(conf_path, sizeof conf_path, "%s/orderd.conf", testing_dir());
+    fd = open(conf_path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     ck_assert(fd >= 0);
     close(fd);
-}
-
-static void conf_teardown(void)
-{
-    unlink(conf_path);
 }
 
 static const struct {
@@ -397,7 +394,7 @@ int main(void)
     tcase_add_loop_test(ctl, option, 0, CTL_OPTION_COUNT);
     tcase_add_loop_test(ctl, wrong_operand, 0, CTL_COMMAND_COUNT);
     tcase_add_loop_test(ctl, help_output, 0, CTL_COMMAND_COUNT);
-    tcase_add_checked_fixture(conf, conf_setup, conf_teardown);
+    tcase_add_checked_fixture(conf, conf_setup, NULL);
     tcase_add_loop_test(conf, configuration, 0, COUNT(bad_confs));
     tcase_add_loop_test(conf, output, 0, COUNT(printing));
     tcase_add_loop_test(others, mistake, 0, COUNT(mistakes));

@@ -61,7 +61,8 @@ struct bill_heard pay_ear_heard(const struct pay_ear *ear, const char *order_no)
  * something is wrong and run->o.settle_ms are not over without a change. Meanwhile it listens. */
 ORDERD_MUST_CHECK bool pay_verify(struct run *run, struct bills *bills, struct pay_ear *ear, struct error *err);
 
-/* Says what became of the orders and payments, as facts of the report. */
-void pay_report(struct run *run, const struct bills *bills);
+/* Says what became of the orders and payments, as facts of the report that add up. different: payments that were sent,
+ * each counted once; negative where that is not known. */
+void pay_report(struct run *run, const struct bills *bills, int64_t different);
 
 #endif

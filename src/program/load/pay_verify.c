@@ -190,7 +190,7 @@ bool pay_verify(struct run *run, struct bills *bills, struct pay_ear *ear, struc
     }
 }
 
-void pay_report(struct run *run, const struct bills *bills)
+void pay_report(struct run *run, const struct bills *bills, int64_t different)
 {
     int64_t status[ORDER_STATUS_COUNT + 1] = {0}, outcome[PAYMENT_OUTCOME_COUNT] = {0}, close = 0;
     struct report *r = &run->report;
@@ -203,13 +203,16 @@ void pay_report(struct run *run, const struct bills *bills)
         for (unsigned n = 0; n < BILL_PAYMENTS; n++)
             outcome[b->seen.payments[n].outcome] += b->seen.payments[n].rows;
     }
-    report_fact(r, "orders_paid", "orders that are paid", status[ORDER_PAID]);
-    report_fact(r, "orders_closed", "orders that are closed", status[ORDER_CLOSED]);
+    report_fact(r, "found", "orders found pending", (int64_t)bills->ids.count);
+    report_fact(r, "orders_paid", "  of them paid", status[ORDER_PAID]);
+    report_fact(r, "orders_closed", "  of them closed", status[ORDER_CLOSED]);
     if (status[ORDER_PENDING] > 0)
-        report_fact(r, "orders_pending", "orders that still wait for their payment", status[ORDER_PENDING]);
-    report_fact(r, "applied", "payments that paid an order", outcome[PAYMENT_APPLIED]);
-    report_fact(r, "refund_due", "payments to be refunded", outcome[PAYMENT_REFUND_DUE]);
-    report_fact(r, "amount_mismatch", "payments to be refunded: wrong amount", outcome[PAYMENT_AMOUNT_MISMATCH]);
+        report_fact(r, "orders_pending", "  of them waiting for their payment", status[ORDER_PENDING]);
+    if (different >= 0)
+        report_fact(r, "payments_different", "different payments, all kinds", different);
+    report_fact(r, "applied", "  of them paid an order", outcome[PAYMENT_APPLIED]);
+    report_fact(r, "refund_due", "  of them to be refunded", outcome[PAYMENT_REFUND_DUE]);
+    report_fact(r, "amount_mismatch", "  of them to be refunded, for a wrong amount", outcome[PAYMENT_AMOUNT_MISMATCH]);
     if (close > 0)
         report_fact(r, "close", "paid or cancelled so late that the time-out may win", close);
 }

@@ -62,7 +62,7 @@ static bool verify_payments(struct run *run, struct error *err)
         ok = bills_read(&bills, run->o.payments.names[i], err);
     ok = ok && pay_verify(run, &bills, NULL, err);
     if (ok)
-        pay_report(run, &bills);
+        pay_report(run, &bills, -1);
     bills_release(&bills);
     return ok;
 }
