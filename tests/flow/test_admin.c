@@ -152,6 +152,43 @@ START_TEST(database_stops)
 }
 END_TEST
 
+static void leave_redis_up(void)
+{
+    testing_stack("up", "redis", "");
+}
+
+/* And the test's own connection. */
+static void redis_is_back(void)
+{
+    struct conf *conf = testing_conf(NULL);
+    struct error err = {0};
+
+    testing_stack("up", "redis", "");
+    kv_close(&sale_kv);
+    sale_kv = kv_open(conf, "test_ctl", &err);
+    ck_assert_ok(sale_kv != NULL, &err);
+    conf_destroy(&conf);
+}
+
+/* Nothing is on its way, and no lane needs it: the relay notices by itself, since the next unit could not go back. */
+START_TEST(redis_stops)
+{
+    sale_preheat();
+    start();
+    wait_ready(200, 15000);
+    testing_stack("kill", "redis", "");
+    wait_ready(503, 10000);
+    testing_wait(get("/readyz") == 503 && strstr(reply.body, "[-] relay relay connecting for "), 3000,
+                 "the relay is said not to be ready");
+    ck_assert_msg(strstr(reply.body, "create") == NULL, "%s", reply.body);
+    ck_assert_double_eq(metric("orderd_lanes_ready"), 3);
+    ck_assert_double_eq(metric("orderd_worker_state{worker=\"relay\",role=\"relay\",state=\"connecting\"}"), 1);
+    ck_assert_int_eq(get("/livez"), 200);
+    redis_is_back();
+    wait_ready(200, 15000);
+}
+END_TEST
+
 /* All connections are cut, the server is there: nobody is told of the short reconnect. */
 START_TEST(a_reconnect_is_no_alarm)
 {
@@ -272,9 +309,11 @@ int main(void)
     tcase_set_timeout(c, 90);
     tcase_add_unchecked_fixture(c, sale_queues_make, sale_queues_delete);
     tcase_add_unchecked_fixture(c, NULL, leave_database_up);
+    tcase_add_unchecked_fixture(c, NULL, leave_redis_up);
     tcase_add_checked_fixture(c, setup, teardown);
     tcase_add_test(c, metrics_are_the_sale);
     tcase_add_test(c, database_stops);
+    tcase_add_test(c, redis_stops);
     tcase_add_test(c, a_reconnect_is_no_alarm);
     tcase_add_test(c, waits_for_its_servers);
     tcase_add_test(c, ctl_status_shows_it);

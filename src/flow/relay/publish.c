@@ -36,7 +36,7 @@ struct doubt {
 
 /* ---- the connection ---- */
 
-static bool open_publisher(struct relay *relay, struct error *err)
+bool relay_open_publisher(struct relay *relay, struct error *err)
 {
     char name[128];
 
@@ -53,7 +53,7 @@ static bool open_publisher(struct relay *relay, struct error *err)
         target_reached(&relay->broker_target);
         log_event(LOG_EVENT_BROKER_UP, LOG_STR("connection", "relay"));
     } else {
-        target_failed(&relay->broker_target);
+        target_failed(&relay->broker_target, err);
         log_event(LOG_EVENT_BROKER_DOWN, LOG_STR("connection", "relay"), LOG_ERR(err));
     }
     return relay->publisher != NULL;
@@ -66,7 +66,7 @@ static void lose_publisher(struct relay *relay, const struct error *err, bool at
     metric_add(relay->metrics, METRIC_BROKER_OUTAGES, 1);
     broker_close(&relay->publisher, false);
     if (!at_once)
-        target_failed(&relay->broker_target);
+        target_failed(&relay->broker_target, err);
 }
 
 void relay_pump(struct relay *relay)
@@ -162,7 +162,7 @@ static struct doubt connection_lost(struct relay *relay, const struct flight *fl
     relay->losses++;
     if (flight->count == 1 && (watched || relay->losses > 1)) {
         relay->broker_target.next_try = 0;
-        if (open_publisher(relay, &again))
+        if (relay_open_publisher(relay, &again))
             return (struct doubt){.own = true, .why = relay_text(relay, err->text)};
     } else if (flight->count > 1 && (unconfirmed || relay->losses > 1)) {
         relay->careful = flight->count;
@@ -285,7 +285,7 @@ static void dispatch(struct relay *relay, struct flight *flight, struct sending 
 
     if (flight->count > 0 && (goes_alone(relay, s) || has_twin(flight, p->args.message_id)))
         land(relay, flight);
-    if (!open_publisher(relay, &err)) {
+    if (!relay_open_publisher(relay, &err)) {
         relay_wait_for(relay, s, &relay->broker_target, relay_text(relay, err.text));
         return;
     }

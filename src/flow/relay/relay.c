@@ -80,15 +80,18 @@ bool target_may_try(const struct target *target)
     return clock_mono_ms() >= target->next_try;
 }
 
-void target_failed(struct target *target)
+void target_failed(struct target *target, const struct error *why)
 {
     target->next_try = clock_mono_ms() + backoff_next(&target->backoff);
+    target->away = true;
+    snprintf(target->why, sizeof target->why, "%s", why->text);
 }
 
 void target_reached(struct target *target)
 {
     backoff_reset(&target->backoff);
     target->next_try = 0;
+    target->away = false;
 }
 
 static bool stopping(const struct relay *relay)
@@ -107,10 +110,8 @@ bool relay_open_db(struct relay *relay)
     relay->db = db_open(relay->conf, &err);
     if (relay->db) {
         target_reached(&relay->db_target);
-        lane_health_set(&relay->health, LANE_CONSUMING, NULL);
     } else {
-        target_failed(&relay->db_target);
-        lane_health_set(&relay->health, LANE_CONNECTING, &err);
+        target_failed(&relay->db_target, &err);
         log_event(LOG_EVENT_DB_DOWN, LOG_ERR(&err));
     }
     return relay->db != NULL;
@@ -230,7 +231,10 @@ static bool turn(struct relay *relay)
     arena_reset(relay->arena);
     relay->waiting = false;
     relay_pump(relay);
-    if (!relay_open_db(relay))
+    (void)relay_open_db(relay);
+    if (!stopping(relay))
+        relay_watch(relay);
+    if (!relay->db)
         return false;
     local_messages_init(&list);
     take_handed(relay, &list);

@@ -5,6 +5,7 @@
  *   publication.c  what a row says as a publication
  *   stock.c        effects that are stock scripts
  *   mark.c         writes down what came of it
+ *   watch.c        whether its servers are there
  *   cleaner.c      the thread that deletes sent rows */
 #ifndef ORDERD_RELAY_PRIVATE_H
 #define ORDERD_RELAY_PRIVATE_H
@@ -39,6 +40,8 @@ struct sending {
 struct target {
     struct backoff backoff;
     int64_t next_try; /* monotonic ms */
+    bool away;        /* the last try failed, or the connection was lost since */
+    char why[ERROR_TEXT_MAX];
 };
 
 /* An exchange, as far as this relay knows it. */
@@ -72,6 +75,7 @@ struct relay {
     struct arena *pieces; /* of one round trip to Redis */
     struct metric_block *metrics;
     unsigned claims;   /* numbers the leases */
+    int64_t next_ping; /* monotonic ms: when to ask Redis whether it is there */
     int64_t next_poll; /* monotonic ms */
     bool waiting;      /* something of this round waits for a server */
     bool proven;       /* this connection has answered a publication */
@@ -94,7 +98,7 @@ void relay_beats(struct relay *relay);
 bool relay_open_db(struct relay *relay);
 
 bool target_may_try(const struct target *target);
-void target_failed(struct target *target);
+void target_failed(struct target *target, const struct error *why);
 void target_reached(struct target *target);
 
 /* ---- publication.c ---- */
@@ -119,6 +123,11 @@ void publication_release(struct publication *p);
 void relay_publish(struct relay *relay, struct sending *all, size_t count);
 /* Keeps an idle connection alive. */
 void relay_pump(struct relay *relay);
+bool relay_open_publisher(struct relay *relay, struct error *err);
+bool relay_open_kv(struct relay *relay, struct error *err);
+void relay_lose_kv(struct relay *relay, const struct error *err);
+/* Looks after the connections whether or not there is work for them, and says in the relay's health what is away. */
+void relay_watch(struct relay *relay);
 /* Settles all sendings whose kind is a stock script. */
 void relay_stock(struct relay *relay, struct sending *all, size_t count);
 /* Writes the results of all; answers how many were sent. */

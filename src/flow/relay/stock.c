@@ -47,7 +47,7 @@ struct subject {
 #define LOG_SUBJECT(s)                                                                                                 \
     LOG_SLICE("order_no", (s)->order_no), LOG_INT("activity_id", (s)->activity), LOG_INT("shard", (s)->shard)
 
-static bool open_kv(struct relay *relay, struct error *err)
+bool relay_open_kv(struct relay *relay, struct error *err)
 {
     char name[64];
 
@@ -61,17 +61,17 @@ static bool open_kv(struct relay *relay, struct error *err)
         target_reached(&relay->kv_target);
         log_event(LOG_EVENT_KV_UP, LOG_STR("host", relay->conf->redis_host));
     } else {
-        target_failed(&relay->kv_target);
+        target_failed(&relay->kv_target, err);
         log_event(LOG_EVENT_KV_DOWN, LOG_ERR(err));
     }
     return relay->kv != NULL;
 }
 
-static void lose_kv(struct relay *relay, const struct error *err)
+void relay_lose_kv(struct relay *relay, const struct error *err)
 {
     log_event(LOG_EVENT_KV_DOWN, LOG_ERR(err));
     kv_close(&relay->kv);
-    target_failed(&relay->kv_target);
+    target_failed(&relay->kv_target, err);
 }
 
 /* The row's key names the order where it is alone, and what is said of many rows alike is written in one statement. */
@@ -271,10 +271,10 @@ static void run(struct relay *relay, struct trip *trip, enum effect_kind kind)
     struct error err = {0};
 
     relay_beats(relay);
-    if (!open_kv(relay, &err)) {
+    if (!relay_open_kv(relay, &err)) {
         wait_all(relay, trip, &err);
     } else if (!(kind == EFFECT_STOCK_RETURN ? run_returns : run_settles)(relay, trip, errs, &err)) {
-        lose_kv(relay, &err); /* each of them ran or did not: the script answers the same when it is repeated */
+        relay_lose_kv(relay, &err); /* each of them ran or did not: the script answers the same when it is repeated */
         wait_all(relay, trip, &err);
     }
     for (size_t i = 0; i < trip->count; i++)

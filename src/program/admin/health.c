@@ -1,6 +1,6 @@
 /* /livez and /readyz. Machines look at the status only; the text is for people.
  *
- * livez asks nobody else: it is red only where a restart would help. readyz is red when a lane cannot do its job, at
+ * livez asks nobody else: it is red only where a restart would help. readyz is red when a lane or the relay cannot do its job, at
  * once where an operator must act, after admin.ready_grace where a server is away, so that a reconnect is no alarm. */
 #include "orderd/admin.h"
 
