@@ -27,12 +27,17 @@ void lane_set_state(struct lane *lane, enum lane_state state, const struct error
     lane_health_set(&lane->health, state, why);
 }
 
-void lane_beat(struct lane *lane)
+static void tell_in_hand(struct lane *lane)
 {
     size_t inbox = lane->consumer ? broker_inbox(lane->consumer) : 0;
 
-    atomic_store_explicit(&lane->beat, clock_mono_ms(), memory_order_relaxed);
     lane_health_in_hand(&lane->health, lane->batch.count - lane->batch.acked + lane->parked_count + inbox);
+}
+
+void lane_beat(struct lane *lane)
+{
+    atomic_store_explicit(&lane->beat, clock_mono_ms(), memory_order_relaxed);
+    tell_in_hand(lane);
 }
 
 void lane_close_consumer(struct lane *lane, bool graceful)
@@ -85,6 +90,7 @@ bool lane_pump(struct lane *lane, struct error *err)
         return error_set(err, ERROR_BROKER_AWAY, "no connection to consume on");
     if (!broker_pump(lane->consumer, 0, err))
         return false;
+    tell_in_hand(lane); /* what has come counts at once: the next step may be a long one */
     if (broker_cancelled(lane->consumer))
         return error_set(err, ERROR_BROKER_AWAY, "the broker cancelled the consumer of %s (queue deleted or moved?)",
                          lane->settings.queue);

@@ -85,6 +85,7 @@ static void drain(struct daemon *d)
     notify_stopping(conf->daemon_drain_timeout);
     view_set_phase(d, ADMIN_DRAINING, "");
     view_tell_fleet(d, view_look(d), false);
+    report_status(d);
     log_event(LOG_EVENT_STOPPING, LOG_INT("drain_timeout_ms", conf->daemon_drain_timeout));
     lanes_ask_stop(d);
     wait_stopped(d, lanes_stopped, deadline);
