@@ -35,6 +35,11 @@ struct order {
 /* 1 to 28 of [0-9A-Za-z_], optionally followed by -r<n>, 1 <= n <= ORDER_REPLAY_MAX without leading zero. */
 bool order_no_valid(struct slice text);
 
+/* The numbers of one purchase follow each other: A, A-r1, A-r2, ... false: it is the first of them, or the last. Pure;
+ * order_no must be valid. */
+bool order_no_before(const char *order_no, char out[ORDER_NO_MAX + 1]);
+bool order_no_after(const char *order_no, char out[ORDER_NO_MAX + 1]);
+
 /* Strict: one JSON object in UTF-8, every member present once with its type and range, members that are not ours
  * ignored, nothing behind it. Answers REASON_NONE and fills *out, or the reason why not, with a sentence about the
  * member in detail (detail_size >= 1). Pure; any thread. body may be any bytes of any length. */

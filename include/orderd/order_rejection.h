@@ -15,11 +15,13 @@
 
 struct order_rejection {
     const struct order *order;
-    int32_t units_back, units_forfeited; /* together its quantity; forfeited: what MySQL never had */
-    bool reservations;                   /* the activity's: the web tier keeps reservations in Redis */
+    /* Together its quantity, or both 0 where nothing was taken for it. forfeited: what MySQL never had. */
+    int32_t units_back, units_forfeited;
+    bool reservations; /* the activity's: the web tier keeps reservations in Redis */
 
     bool silent;         /* no event: events.enabled is false */
     bool without_letter; /* no dead letter: it is about one that is there already */
+    struct slice with;   /* further statements of the same transaction; ptr NULL: none */
 
     /* Why, and for whom the dead letter is. letter.reason is the tombstone's and the event's too; a buyer's second
      * order (BUYER_HAS_ORDER) leaves no letter. letter.delivery is NULL where no message is at hand: then the letter is

@@ -31,7 +31,8 @@ struct order_row {
  * caller adds, each with a ';' in front; and by order_store_add_stock for each activity (ascending) the UPDATE of its
  * stock row and a guard, and COMMIT. The hot rows come last, so that they are locked for the shortest time. Orders of
  * one activity need not stand together. pay_timeout_ms[i] belongs to orders[i]; expires_at is computed from it by the
- * database clock. Orders must be valid; order numbers and buyer marks must differ from each other. count > 0. */
+ * database clock. A replay's row says which number it `replaces`. Orders must be valid; order numbers and buyer marks
+ * must differ from each other. count > 0. */
 void order_store_add_create(struct strbuf *sql, const struct order *const *orders, const int64_t *pay_timeout_ms,
                             size_t count);
 void order_store_add_stock(struct strbuf *sql, const struct order *const *orders, size_t count);

@@ -298,6 +298,27 @@ START_TEST(number_alphabet)
 }
 END_TEST
 
+/* Each is followed by the next; "" is no number. */
+static const char *const purchase[][3] = {
+    {"", "A", "A-r1"},
+    {"A", "A-r1", "A-r2"},
+    {"A-r8", "A-r9", "A-r10"},
+    {"A-r9998", "A-r9999", ""},
+    {"1234567890123456789012345678-r9997", "1234567890123456789012345678-r9998", "1234567890123456789012345678-r9999"},
+};
+
+START_TEST(number_before_and_after)
+{
+    const char *const *p = purchase[_i];
+    char before[ORDER_NO_MAX + 1], after[ORDER_NO_MAX + 1];
+
+    ck_assert_int_eq(order_no_before(p[1], before), p[0][0] != '\0');
+    ck_assert_int_eq(order_no_after(p[1], after), p[2][0] != '\0');
+    ck_assert_str_eq(before, p[0]);
+    ck_assert_str_eq(after, p[2]);
+}
+END_TEST
+
 START_TEST(number_with_nul)
 {
     ck_assert(!order_no_valid((struct slice){"a\0b", 3}));
@@ -326,6 +347,7 @@ int main(void)
     tcase_add_loop_test(c, decode_member, 0, COUNT(members));
     tcase_add_loop_test(c, decode_missing_member, 0, COUNT(good_members));
     tcase_add_loop_test(c, number_alphabet, 0, COUNT(numbers));
+    tcase_add_loop_test(c, number_before_and_after, 0, (int)(sizeof purchase / sizeof *purchase));
     tcase_add_test(c, decode_values);
     tcase_add_test(c, decode_size_limit);
     tcase_add_test(c, decode_nesting_bomb);

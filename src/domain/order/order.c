@@ -2,6 +2,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static bool base_char(char c)
@@ -30,6 +31,45 @@ bool order_no_valid(struct slice text)
     if (base == 0 || base > ORDER_NO_BASE_MAX)
         return false;
     return base == text.len || replay_suffix((struct slice){text.ptr + base, text.len - base});
+}
+
+/* How often it was replayed: 0 where the number has no suffix. *base: its length without. */
+static long replay_of(const char *order_no, int *base)
+{
+    const char *dash = strchr(order_no, '-');
+
+    *base = (int)(dash ? (size_t)(dash - order_no) : strlen(order_no));
+    return dash ? strtol(dash + 2, NULL, 10) : 0;
+}
+
+static void name_replay(const char *order_no, int base, long n, char out[ORDER_NO_MAX + 1])
+{
+    if (n > 0)
+        snprintf(out, ORDER_NO_MAX + 1, "%.*s-r%ld", base, order_no, n);
+    else
+        snprintf(out, ORDER_NO_MAX + 1, "%.*s", base, order_no);
+}
+
+bool order_no_before(const char *order_no, char out[ORDER_NO_MAX + 1])
+{
+    int base;
+    long n = replay_of(order_no, &base);
+
+    out[0] = '\0';
+    if (n > 0)
+        name_replay(order_no, base, n - 1, out);
+    return n > 0;
+}
+
+bool order_no_after(const char *order_no, char out[ORDER_NO_MAX + 1])
+{
+    int base;
+    long n = replay_of(order_no, &base);
+
+    out[0] = '\0';
+    if (n < ORDER_REPLAY_MAX)
+        name_replay(order_no, base, n + 1, out);
+    return n < ORDER_REPLAY_MAX;
 }
 
 bool order_same_content(const struct order *a, const struct order *b)

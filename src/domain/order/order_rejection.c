@@ -76,6 +76,10 @@ static bool commit(struct db *db, const struct order_rejection *r, const struct 
     order_store_add_tombstone(&sql, r->order, r->letter.reason, r->units_back, r->units_forfeited);
     strbuf_add_char(&sql, ';');
     local_message_add_insert(db, &sql, list, lease_ms);
+    if (r->with.ptr) {
+        strbuf_add_char(&sql, ';');
+        strbuf_add_slice(&sql, r->with);
+    }
     strbuf_add_str(&sql, ";COMMIT");
     if (FAULT_FAILS(DECIDE_BEFORE_COMMIT))
         ok = error_set(err, ERROR_DB_LOST, "fault point decide.before_commit");

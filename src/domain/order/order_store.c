@@ -55,6 +55,17 @@ static void add_identity(struct strbuf *sql, const struct order *o)
     add_number(sql, o->epoch);
 }
 
+/* The number that it replaces, as its own says; only replays have one, and only they are named so. */
+static void add_replaces(struct strbuf *sql, const struct order *o)
+{
+    char before[ORDER_NO_MAX + 1];
+
+    if (order_no_before(o->order_no, before))
+        strbuf_addf(sql, ",'%s'", before);
+    else
+        strbuf_add_str(sql, ",NULL");
+}
+
 static void add_row(struct strbuf *sql, const struct order *o, int64_t pay_timeout_ms)
 {
     char reserved_at[32];
@@ -66,7 +77,9 @@ static void add_row(struct strbuf *sql, const struct order *o, int64_t pay_timeo
     strbuf_add_str(sql, reserved_at);
     strbuf_add_str(sql, "',NOW(6)+INTERVAL ");
     strbuf_add_i64(sql, pay_timeout_ms);
-    strbuf_add_str(sql, "000 MICROSECOND)");
+    strbuf_add_str(sql, "000 MICROSECOND");
+    add_replaces(sql, o);
+    strbuf_add_char(sql, ')');
 }
 
 struct take {
@@ -115,7 +128,8 @@ void order_store_add_create(struct strbuf *sql, const struct order *const *order
                             size_t count)
 {
     CHECK(count > 0);
-    strbuf_add_str(sql, "BEGIN;INSERT INTO orders(" ORDER_ROW_IDENTITY ",status,reserved_at,expires_at) VALUES");
+    strbuf_add_str(sql,
+                   "BEGIN;INSERT INTO orders(" ORDER_ROW_IDENTITY ",status,reserved_at,expires_at,replaces) VALUES");
     for (size_t i = 0; i < count; i++) {
         if (i)
             strbuf_add_char(sql, ',');
@@ -133,8 +147,8 @@ void order_store_add_stock(struct strbuf *sql, const struct order *const *orders
 bool order_store_probe(struct db *db, struct error *err)
 {
     static const char sql[] =
-        "INSERT INTO orders(" ORDER_ROW_IDENTITY ",status,reserved_at,expires_at) SELECT " ORDER_ROW_IDENTITY
-        ",status,reserved_at,expires_at FROM orders WHERE FALSE;"
+        "INSERT INTO orders(" ORDER_ROW_IDENTITY ",status,reserved_at,expires_at,replaces) SELECT " ORDER_ROW_IDENTITY
+        ",status,reserved_at,expires_at,replaces FROM orders WHERE FALSE;"
         "INSERT INTO local_message(message_key,topic,payload) SELECT message_key,topic,payload FROM local_message "
         "WHERE FALSE;"
         "UPDATE activity_stock SET available=available WHERE FALSE AND takes_orders";
@@ -152,9 +166,11 @@ void order_store_add_tombstone(struct strbuf *sql, const struct order *o, enum r
 
     clock_format_sql(reserved_at, sizeof reserved_at, o->reserved_at);
     strbuf_add_str(sql, "INSERT INTO orders(" ORDER_ROW_IDENTITY
-                        ",status,reason,units_returned,units_forfeited,reserved_at,closed_at) VALUES(");
+                        ",status,reason,units_returned,units_forfeited,reserved_at,closed_at,replaces) VALUES(");
     add_identity(sql, o);
-    strbuf_addf(sql, ",'rejected','%s',%d,%d,'%s',NOW(6))", reason_name(reason), returned, forfeited, reserved_at);
+    strbuf_addf(sql, ",'rejected','%s',%d,%d,'%s',NOW(6)", reason_name(reason), returned, forfeited, reserved_at);
+    add_replaces(sql, o);
+    strbuf_add_char(sql, ')');
 }
 
 enum order_create_step order_store_step(unsigned statement, unsigned added, unsigned activities)
