@@ -10,7 +10,7 @@
 #include "orderd/db.h"
 #include "orderd/error.h"
 #include "orderd/kv.h"
-#include "orderd/order.h"
+#include "orderd/order_renewal.h"
 
 enum dead_letter_state {
 #define X(state, name) DEAD_LETTER_##state,
@@ -107,6 +107,7 @@ struct dead_letter_row { /* slices are valid during the call; times in ms since 
     bool death_told;                /* by the letter itself */
     int64_t died_at, taken_at, now; /* the database's clock; died_at is that of taking where the letter did not say */
     struct slice content_type, headers, body; /* only of dead_letter_store_get: headers is a JSON object */
+    int64_t body_id; /* 0; who puts another body in its place (dead_letter_made.h) says so here */
 };
 
 /* Up to max (1 or more) rows of ids above *after, ascending; *after is then the last of them. *end: there are no more.
@@ -184,15 +185,26 @@ ORDERD_MUST_CHECK bool dead_letter_store_move(struct db *db, int64_t id, const s
  * queue. Pure. */
 bool dead_letter_is_order(const struct dead_letter_row *row, const char *create_queue, struct order *out);
 
-/* Whether that order would come to life again although its letter is put aside: it has no row, and its activity's
- * ledger in Redis holds a reservation of the same buyer, quantity, amount and epoch. (One of another content is another
- * message's, and none of this letter's business.) */
-ORDERD_MUST_CHECK bool dead_letter_revives(struct db *db, struct kv *kv, const struct order *order, bool *out,
-                                           struct error *err);
+/* What putting the letter of this order aside would leave behind: an order that comes to life all the same, or units
+ * that nobody gives back. It is decided for good then (`decides`), where
+ *
+ *   it has no row, and its activity's ledger in Redis holds a reservation of the same buyer, quantity, amount and
+ * epoch: the walk would send it again. (One of another content is another message's, and none of this letter's
+ * business.) it has no row, and its activity is sold without reservations: nobody would send it again, but its units
+ * were taken in Redis before its message was written, and only a decision gives them back it is rejected, and a new
+ * order instead of it was begun by a replay that did not get through: the walk would complete that. `order` is that one
+ */
+struct dead_letter_end {
+    bool decides, reservations;
+    struct order order;
+    int32_t units; /* that go back on sale: all of its quantity, or none */
+};
+ORDERD_MUST_CHECK bool dead_letter_foresee_end(struct db *db, struct kv *kv, const struct order *order,
+                                               struct dead_letter_end *out, struct error *err);
 
 /* Rejects it for good and gives its units back; where somebody has decided about it meanwhile, theirs stands. */
-ORDERD_MUST_CHECK bool dead_letter_reject(struct db *db, const struct order *order, bool silent, const char *who,
-                                          struct error *err);
+ORDERD_MUST_CHECK bool dead_letter_reject(struct db *db, const struct dead_letter_end *end, bool silent,
+                                          const char *who, struct error *err);
 
 /* A letter from elsewhere (`orderctl dlq import`): all of *row but id, now, taken_at and body_bytes, with the lines of
  * its audit there (but their ids) before the one that says who imported it, in one transaction. *added is false where
@@ -213,6 +225,7 @@ ORDERD_MUST_CHECK bool dead_letter_store_add(struct db *db, const struct dead_le
 
 enum dead_letter_fate {
     DEAD_LETTER_SEND,    /* back to its queue, under its own number */
+    DEAD_LETTER_RENEW,   /* its order is rejected for good: the buyer gets a new one (dead_letter_renew.h) */
     DEAD_LETTER_RESOLVE, /* its order is decided: nothing to send */
     DEAD_LETTER_REFUSE,
 };
@@ -222,18 +235,26 @@ struct dead_letter_verdict {
     const char *topic; /* of SEND: of the local message; static */
     int64_t replays;   /* so far */
     char why[200];
+    char order_no[ORDER_NO_MAX + 1]; /* of the one order that it is about; "" where it names none, or several */
+    bool is_order;                   /* it is the message of a new order: */
+    struct order order;
+    struct order_renewal renewal; /* of RENEW */
 };
 
-/* What replaying this letter (with its body) would do, and why. max: it is refused once it has been replayed so often.
- * Reads, changes nothing. */
+/* What replaying this letter (with its body) would do, and why. max: it is refused once it has been replayed so often,
+ * or its order bought anew. Reads, changes nothing. */
 ORDERD_MUST_CHECK bool dead_letter_judge_replay(struct db *db, const struct dead_letter_row *row,
                                                 const char *create_queue, int64_t max, struct dead_letter_verdict *out,
                                                 struct error *err);
 
+/* Whether some queue could take this letter's body; else why says what is wrong with it, or with the letter. Pure. */
+bool dead_letter_can_be_taken(const struct dead_letter_row *row, const char *create_queue, char *why, size_t size);
+
 /* Replays it or marks it as resolved, in one transaction: the letter's state, its audit, and the message as a row
  * `replay:<id>:<n>` of the local message table, due in due_in_us, which the relay sends. So it is sent exactly if the
- * letter is replayed, and two runs cannot both do it: *done is false where the letter is not open any more. It keeps
- * body, message id, content type and foreign headers; its retries begin anew; orderd-replay-of names the letter. */
+ * letter is replayed, and two runs cannot both do it: *done is false where the letter is not open any more, or has
+ * another body by now. It keeps body, message id, content type and foreign headers; its retries begin anew;
+ * orderd-replay-of names the letter. Fault point: replay.before_commit. */
 ORDERD_MUST_CHECK bool dead_letter_replay(struct db *db, const struct dead_letter_row *row,
                                           const struct dead_letter_verdict *verdict, const char *who, int64_t due_in_us,
                                           bool *done, struct error *err);

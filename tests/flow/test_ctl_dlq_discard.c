@@ -224,6 +224,39 @@ START_TEST(restores)
 }
 END_TEST
 
+/* Nobody would send it again, but only a decision gives back what its web tier took; once. */
+START_TEST(without_reservations)
+{
+    testing_ctl_run_sql("UPDATE activity SET reservations=0");
+    CTL("dlq", "discard", "--note", "a test", ids[1], ids[3], "--dry-run");
+    CTL_SAYS(EXIT_OK, "orderctl: 2 of 2 would be discarded; nothing was changed\n");
+    ck_assert_ptr_nonnull(strstr(testing_ctl.out, "order none would be rejected, units that go back on sale: 2"));
+    DLQ_KILLED("discard.after_decision=kill@1", "dlq", "discard", "--note", "a test", ids[1], ids[3]);
+    CTL("dlq", "discard", "--note", "a test", ids[1], ids[3], "-q");
+    CTL_SAYS(EXIT_OK, "");
+    ck_assert_int_eq(in_state("discarded"), 2);
+    ck_assert_int_eq(testing_ctl_number("SELECT COUNT(*) FROM orders WHERE order_no='none' AND status='rejected' AND "
+                                        "reason='discarded' AND units_returned=2"),
+                     1);
+    ck_assert_int_eq(testing_ctl_number("SELECT COUNT(*) FROM orders WHERE status='rejected'"), 1);
+    ck_assert_int_eq(testing_ctl_number("SELECT COUNT(*) FROM local_message WHERE message_key='stock.return:none' AND "
+                                        "JSON_VALUE(payload,'$.orders[0].units_back')=2 AND "
+                                        "JSON_EXTRACT(payload,'$.orders[0].reservations')='false'"),
+                     1);
+    ck_assert_int_eq(testing_ctl_number("SELECT COUNT(*) FROM local_message WHERE topic='stock.return'"), 1);
+}
+END_TEST
+
+/* Nothing can have been taken for it then. */
+START_TEST(without_shards)
+{
+    testing_ctl_run_sql("UPDATE activity SET reservations=0,preheated_at=NULL");
+    DISCARD("-q");
+    CTL_SAYS(EXIT_OK, "");
+    ck_assert_int_eq(testing_ctl_number("SELECT COUNT(*) FROM orders WHERE status='rejected'"), 0);
+}
+END_TEST
+
 /* Two people with the same list: each letter is discarded by one of them, and written down once. */
 START_TEST(two_at_once)
 {
@@ -292,6 +325,8 @@ int main(void)
     tcase_add_test(t, named_and_confirmed);
     tcase_add_loop_test(t, killed, 0, (int)(sizeof points / sizeof *points));
     tcase_add_test(t, restores);
+    tcase_add_test(t, without_reservations);
+    tcase_add_test(t, without_shards);
     tcase_add_test(t, two_at_once);
     tcase_add_test(t, redis_is_away);
     suite_add_tcase(suite, t);

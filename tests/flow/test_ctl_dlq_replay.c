@@ -20,7 +20,7 @@ static const struct {
 } letters[] = {
     {"lost", "replayed", "order lost is not there"},
     {"live", "resolved", "order live is pending"},
-    {"dead", "refused", "order dead is rejected for good: the buyer needs a new order"},
+    {"dead", "refused", "its order was bought anew 3 times, and dead-r3 is rejected too"},
     {"text", "refused", "its body can never be taken: "},
     {"pay1", "replayed", "order live is pending"},
     {"pay2", "refused", "order nobody is not there"},
@@ -58,6 +58,19 @@ static void pay_letter(const char *ref, const char *order_no)
     dlq_publish(&(struct dlq_letter){ref, "order_unknown", "order.paid", NULL, slice_of(body)});
 }
 
+/* An order that was bought anew three times in vain; whose row is the last is test_ctl_dlq_renew's. */
+static void bought_anew(void)
+{
+    char from[24] = "dead", to[24];
+
+    for (int n = 1; n <= 3; n++) {
+        snprintf(to, sizeof to, "dead-r%d", n);
+        sale_sell(to, 3, 1, 0, ORDER_REJECTED);
+        testing_ctl_run_sql("UPDATE orders SET replaced_by='%s' WHERE order_no='%s'", to, from);
+        snprintf(from, sizeof from, "%s", to);
+    }
+}
+
 static void setup(void)
 {
     sale_setup_queued();
@@ -66,6 +79,7 @@ static void setup(void)
     sale_deduct("lost", 1, 1, 0);
     sale_sell("live", 2, 1, 0, ORDER_PENDING);
     sale_sell("dead", 3, 1, 0, ORDER_REJECTED);
+    bought_anew();
     order_letter("lost", 1, "order.create");
     order_letter("live", 2, "order.create");
     order_letter("dead", 3, "order.create");
@@ -124,6 +138,13 @@ static void all_is_done(void)
                                         "JSON_EXTRACT(m.headers,'$.\"orderd-attempt\"') IS NULL AND "
                                         "l.message_id IN ('lost','pay1')"),
                      2);
+    ck_assert_int_eq(
+        testing_ctl_number("SELECT COUNT(*) FROM dead_letter_made m JOIN dead_letter l ON l.id=m.letter_id "
+                           "WHERE kind='message' AND NOT new_order AND m.message_key="
+                           "CONCAT('replay:',l.id,':1') AND m.order_no=IF(l.message_id='lost','lost',"
+                           "'live')"),
+        2);
+    ck_assert_int_eq(testing_ctl_number("SELECT COUNT(*) FROM dead_letter_made"), 2);
     ck_assert_int_eq(testing_ctl_number("SELECT COUNT(*) FROM dead_letter_action WHERE action='replayed' AND who<>'a'"),
                      2);
 }
@@ -131,12 +152,12 @@ static void all_is_done(void)
 START_TEST(shows_first)
 {
     CTL("dlq", "replay", ALL, "--json");
-    CTL_SAYS(EXIT_PARTIAL, "orderctl: 2 would be replayed, 1 resolved, 5 refused; nothing was changed; `--confirm 3` "
-                           "does it\n");
+    CTL_SAYS(EXIT_PARTIAL, "orderctl: 2 would be replayed, 0 renewed, 1 resolved, 5 refused; nothing was changed; "
+                           "`--confirm 3` does it\n");
     told("would_be_");
     CTL("dlq", "replay", ALL, "--confirm", "4");
     CTL_SAYS(EXIT_BAD_DATA,
-             "orderctl: dlq replay: 3 letters would be replayed or resolved, not 4; look at them without "
+             "orderctl: dlq replay: 3 letters would be replayed, renewed or resolved, not 4; look at them without "
              "--confirm\n");
     ck_assert_int_eq(in_state("open"), (int64_t)LETTERS);
     ck_assert_int_eq(rows(), 0);
@@ -146,7 +167,7 @@ END_TEST
 START_TEST(does_it)
 {
     CTL("dlq", "replay", ALL, "--confirm", "3", "--rate", "1", "--json");
-    CTL_SAYS(EXIT_PARTIAL, "orderctl: 2 are replayed, 1 resolved, 5 refused; a running orderd sends them\n");
+    CTL_SAYS(EXIT_PARTIAL, "orderctl: 2 are replayed, 0 renewed, 1 resolved, 5 refused; a running orderd sends them\n");
     told("");
     all_is_done();
     ck_assert_int_ge(testing_ctl_number("SELECT TIMESTAMPDIFF(MICROSECOND,MIN(due_at),MAX(due_at)) FROM local_message "

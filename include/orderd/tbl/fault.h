@@ -60,5 +60,8 @@ X(DRAIN_BEFORE_ACK, "drain.before_ack")       /* one letter is about to be ackno
 X(DISCARD_BEFORE_DECISION, "discard.before_decision") /* it is written down that the letter's order is rejected, it is not */
 X(DISCARD_AFTER_DECISION, "discard.after_decision") /* the letter's order is rejected, the letter is open */
 X(DISCARD_AFTER_LETTER, "discard.after_letter")     /* one letter is discarded, the next ones are not */
+X(RENEW_AFTER_NUMBER, "renew.after_number")     /* the new order's number is written down, nothing is taken */
+X(RENEW_AFTER_DEDUCT, "renew.after_deduct")     /* units are taken for it, its message is not written */
+X(EDIT_AFTER_COMMIT, "edit.after_commit")       /* another body is in force, the letter is open */
 X(REPLAY_BEFORE_COMMIT, "replay.before_commit") /* one letter's change is composed, nothing of it is sent */
 X(REPLAY_AFTER_COMMIT, "replay.after_commit")   /* one letter and its message are committed, the next ones are not */

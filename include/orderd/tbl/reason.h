@@ -36,6 +36,11 @@ X(UNRECOVERABLE, "unrecoverable", TERMINAL, "no message of the order was left, a
 /* decided by a person, from the reservation (orderctl dlq discard) */
 X(DISCARDED, "discarded", TERMINAL, "its dead letter was discarded before it became an order")
 
+/* decided when a rejected order is bought anew (orderctl dlq replay), about its new number */
+X(SOLD_OUT, "sold_out", TERMINAL, "sold out since: too little stock is left for a new order")
+X(SALE_OVER, "sale_over", TERMINAL, "the sale is over, so nothing can be bought anew")
+X(NUMBER_GONE, "number_gone", TERMINAL, "Redis is done with the order number, and there was no row of it")
+
 X(DELIVERY_LIMIT, "delivery_limit", DEAD, "the broker gave up: the delivery came back too often")
 
 /* changes of an order: payments, cancels, timers (tbl/order_transition.h) */

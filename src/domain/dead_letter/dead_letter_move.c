@@ -2,9 +2,11 @@
 #include "dead_letter_row.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "orderd/activity_store.h"
+#include "orderd/check.h"
 #include "orderd/clock.h"
 #include "orderd/order_record.h"
 #include "orderd/order_rejection.h"
@@ -94,72 +96,124 @@ bool dead_letter_is_order(const struct dead_letter_row *row, const char *create_
            order_decode(row->body, out, detail, sizeof detail) == REASON_NONE;
 }
 
-static bool has_row(struct db *db, const struct order *order, bool *out, struct error *err)
+/* Whether anything can have been taken for it: not without the activity, nor before its shards were there. */
+static bool read_activity(struct db *db, int64_t id, struct activity *out, bool *sells, struct error *err)
 {
-    struct order_record record;
-
-    return order_record_read(db, order->order_no, &record, out, err);
-}
-
-/* Without reservations, or without the activity, no walk looks after it. */
-static bool is_walked(struct db *db, const struct order *order, bool *out, struct error *err)
-{
-    struct activity activity;
-
-    *out = false;
-    if (!activity_store_get(db, order->activity_id, &activity, err)) {
+    *sells = activity_store_get(db, id, out, err);
+    if (!*sells) {
         if (err->code != ERROR_REFUSED)
             return false;
         error_clear(err);
         return true;
     }
-    *out = activity.reservations;
+    *sells = out->preheated;
     return true;
 }
 
-bool dead_letter_revives(struct db *db, struct kv *kv, const struct order *order, bool *out, struct error *err)
+/* Whether a reservation of it stands that is of the same content: one of another is another message's. */
+static bool look_for_reservation(struct kv *kv, const struct order *o, bool any_epoch, bool *out, struct error *err)
 {
-    struct stock_sought sought = {order->shard, slice_of(order->order_no), 0, 0};
+    struct stock_sought sought = {o->shard, slice_of(o->order_no), 0, 0};
     struct stock_seen seen;
-    bool decided, walked;
     int64_t now;
 
-    *out = false;
-    if (!has_row(db, order, &decided, err) || !is_walked(db, order, &walked, err))
+    if (!stock_look(kv, o->activity_id, &sought, 1, &seen, &now, err))
         return false;
-    if (decided || !walked)
-        return true;
-    if (!stock_look(kv, order->activity_id, &sought, 1, &seen, &now, err))
-        return false;
-    *out = seen.held && seen.held_valid && seen.user == order->user_id && seen.quantity == order->quantity &&
-           seen.amount == order->amount && seen.epoch == order->epoch;
+    *out = seen.held && seen.held_valid && seen.user == o->user_id && seen.quantity == o->quantity &&
+           (any_epoch || (seen.amount == o->amount && seen.epoch == o->epoch));
     return true;
 }
 
-bool dead_letter_reject(struct db *db, const struct order *order, bool silent, const char *who, struct error *err)
+/* It has no row. */
+static bool end_of_undecided(struct db *db, struct kv *kv, struct dead_letter_end *end, struct error *err)
 {
-    struct order_rejection rejection = {
-        .order = order,
-        .units_back = order->quantity, /* it never was a row, so MySQL has them */
-        .reservations = true,
-        .silent = silent,
-        .without_letter = true,
-        .letter = {.reason = REASON_DISCARDED, .detail = "", .stage = "dlq", .origin = "", .worker = who},
-    };
+    struct activity activity;
+    bool sells;
+
+    if (!read_activity(db, end->order.activity_id, &activity, &sells, err))
+        return false;
+    if (!sells)
+        return true;
+    end->reservations = activity.reservations;
+    end->units = end->order.quantity;
+    if (activity.reservations)
+        return look_for_reservation(kv, &end->order, false, &end->decides, err);
+    end->decides = activity.state != ACTIVITY_SETTLED;
+    return true;
+}
+
+/* It is rejected. What was begun instead may hold units, or be about to take them; then it must not go on. */
+static bool end_of_begun(struct db *db, struct kv *kv, const struct order_record *record, struct dead_letter_end *end,
+                         struct error *err)
+{
+    struct order_renewal renewal;
+    bool held;
+
+    if (!order_renewal_find(db, record, &renewal, err))
+        return false;
+    end->decides = renewal.stage == ORDER_RENEWAL_BEGUN;
+    end->reservations = true;
+    if (!end->decides)
+        return true;
+    end->order = renewal.last.order;
+    snprintf(end->order.order_no, sizeof end->order.order_no, "%s", renewal.next);
+    if (!look_for_reservation(kv, &end->order, true, &held, err))
+        return false;
+    end->units = held ? end->order.quantity : 0;
+    return true;
+}
+
+bool dead_letter_foresee_end(struct db *db, struct kv *kv, const struct order *order, struct dead_letter_end *out,
+                             struct error *err)
+{
+    struct order_record record;
+    bool found;
+
+    *out = (struct dead_letter_end){.order = *order};
+    if (!order_record_read(db, order->order_no, &record, &found, err))
+        return false;
+    if (!found)
+        return end_of_undecided(db, kv, out, err);
+    if (record.status != ORDER_REJECTED || !order_same_content(order, &record.order))
+        return true;
+    return end_of_begun(db, kv, &record, out, err);
+}
+
+bool dead_letter_run_rejection(struct db *db, const struct order_rejection *rejection, bool *theirs, struct error *err)
+{
     struct local_messages committed;
     bool ok = false;
 
+    *theirs = false;
     local_messages_init(&committed);
     for (int tries = 1; !ok && tries <= CONFLICTS_MAX; tries++) {
         error_clear(err);
-        ok = order_rejection_run(db, &rejection, "", 0, &committed, err);
+        ok = order_rejection_run(db, rejection, "", 0, &committed, err);
         if (!ok && error_class_of(err) != ERROR_CLASS_TRANSIENT)
             break;
     }
     local_messages_free(&committed); /* the next relay to look for due rows sends them */
     if (!ok && err->code == ERROR_DB_DUPLICATE && strcmp(db_duplicate_key(db), "uk_order_no") == 0) {
         error_clear(err);
+        *theirs = true;
         return true;
     }
     return ok;
+}
+
+bool dead_letter_reject(struct db *db, const struct dead_letter_end *end, bool silent, const char *who,
+                        struct error *err)
+{
+    struct order_rejection rejection = {
+        .order = &end->order,
+        .units_back = end->units, /* it never was a row, so MySQL has them */
+        .reservations = end->reservations,
+        .silent = silent,
+        .without_letter = true,
+        .letter = {.reason = REASON_DISCARDED, .detail = "", .stage = "dlq", .origin = "", .worker = who},
+    };
+    bool theirs;
+
+    CHECK(end->decides);
+    return dead_letter_run_rejection(db, &rejection, &theirs, err);
 }

@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <jansson.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,55 +29,149 @@ static bool is_valid_list(struct slice body, char *why, size_t size)
     return valid;
 }
 
-/* Where it goes back to; and, by its body, the one order that it is about. false: why says what is wrong. */
-static bool read_letter(const struct dead_letter_row *row, const char *create_queue, const char **topic,
-                        char order_no[ORDER_NO_MAX + 1], char *why, size_t size)
+static bool is_queue(const struct dead_letter_row *row, enum topology_name name)
 {
-    struct order order;
-    struct order_change change;
-    char text[ORDER_CANCEL_WHY_MAX + 1], detail[128] = "";
-    bool valid = false;
+    return slice_is(row->queue, topology_name(name));
+}
 
-    order_no[0] = '\0';
-    *topic = NULL;
-    if (slice_is(row->queue, create_queue) || slice_is(row->queue, topology_name(TOPOLOGY_QUEUE_CREATE))) {
-        *topic = topology_name(TOPOLOGY_QUEUE_CREATE);
-        valid = order_decode(row->body, &order, detail, sizeof detail) == REASON_NONE;
-        if (valid)
-            snprintf(order_no, ORDER_NO_MAX + 1, "%s", order.order_no);
-    } else if (slice_is(row->queue, topology_name(TOPOLOGY_QUEUE_UNPAID))) {
-        *topic = topology_name(TOPOLOGY_QUEUE_UNPAID);
-        valid = is_valid_list(row->body, detail, sizeof detail);
-    } else if (slice_is(row->queue, topology_name(TOPOLOGY_QUEUE_PAID))) {
-        *topic = topology_name(TOPOLOGY_QUEUE_PAID);
-        valid = order_paid_decode(row->body, &change, detail, sizeof detail) == REASON_NONE;
-    } else if (slice_is(row->queue, topology_name(TOPOLOGY_QUEUE_CANCEL))) {
-        *topic = topology_name(TOPOLOGY_QUEUE_CANCEL);
-        valid = order_cancel_decode(row->body, &change, text, detail, sizeof detail) == REASON_NONE;
+/* Where it goes back to; NULL where it does not say. */
+static const char *topic_of(const struct dead_letter_row *row, const char *create_queue)
+{
+    static const enum topology_name queues[] = {TOPOLOGY_QUEUE_CREATE, TOPOLOGY_QUEUE_UNPAID, TOPOLOGY_QUEUE_PAID,
+                                                TOPOLOGY_QUEUE_CANCEL};
+
+    if (slice_is(row->queue, create_queue))
+        return topology_name(TOPOLOGY_QUEUE_CREATE);
+    for (size_t i = 0; i < sizeof queues / sizeof *queues; i++) {
+        if (is_queue(row, queues[i]))
+            return topology_name(queues[i]);
     }
-    if (!*topic)
-        snprintf(why, size, "it does not say which queue it was in");
-    else if (!valid)
-        snprintf(why, size, "its body can never be taken: %s", detail);
-    else if (strcmp(*topic, topology_name(TOPOLOGY_QUEUE_PAID)) == 0 ||
-             strcmp(*topic, topology_name(TOPOLOGY_QUEUE_CANCEL)) == 0)
-        snprintf(order_no, ORDER_NO_MAX + 1, "%s", change.order_no);
+    return NULL;
+}
+
+static bool is_topic(const struct dead_letter_verdict *v, enum topology_name name)
+{
+    return strcmp(v->topic, topology_name(name)) == 0;
+}
+
+/* By the decoders of the lanes: what they would not take is not sent. */
+static bool decode(struct dead_letter_verdict *v, struct slice body, char *detail, size_t size)
+{
+    struct order_change change = {.order_no = ""};
+    char text[ORDER_CANCEL_WHY_MAX + 1];
+    bool valid;
+
+    if (is_topic(v, TOPOLOGY_QUEUE_UNPAID))
+        return is_valid_list(body, detail, size);
+    v->is_order = is_topic(v, TOPOLOGY_QUEUE_CREATE);
+    if (v->is_order)
+        valid = order_decode(body, &v->order, detail, size) == REASON_NONE;
+    else if (is_topic(v, TOPOLOGY_QUEUE_PAID))
+        valid = order_paid_decode(body, &change, detail, size) == REASON_NONE;
+    else
+        valid = order_cancel_decode(body, &change, text, detail, size) == REASON_NONE;
+    v->is_order = v->is_order && valid;
+    if (valid)
+        snprintf(v->order_no, sizeof v->order_no, "%s", v->is_order ? v->order.order_no : change.order_no);
     return valid;
 }
 
-static void judge_order(struct dead_letter_verdict *v, const char *order_no, bool found, enum order_status status)
+/* false: why says what is wrong. */
+static bool read_letter(const struct dead_letter_row *row, const char *create_queue, struct dead_letter_verdict *v)
 {
-    bool create = strcmp(v->topic, topology_name(TOPOLOGY_QUEUE_CREATE)) == 0;
-    const char *what = found ? order_status_name(status) : "not there";
+    char detail[128] = "";
 
-    if (!create)
-        v->fate = found ? DEAD_LETTER_SEND : DEAD_LETTER_REFUSE;
-    else if (!found)
-        v->fate = DEAD_LETTER_SEND;
+    v->topic = topic_of(row, create_queue);
+    if (!v->topic)
+        snprintf(v->why, sizeof v->why, "it does not say which queue it was in");
+    else if (!decode(v, row->body, detail, sizeof detail))
+        snprintf(v->why, sizeof v->why, "its body can never be taken: %s", detail);
     else
-        v->fate = status == ORDER_REJECTED ? DEAD_LETTER_REFUSE : DEAD_LETTER_RESOLVE;
-    snprintf(v->why, sizeof v->why, "order %s is %s%s", order_no, what,
-             create && found && status == ORDER_REJECTED ? " for good: the buyer needs a new order" : "");
+        return true;
+    return false;
+}
+
+bool dead_letter_can_be_taken(const struct dead_letter_row *row, const char *create_queue, char *why, size_t size)
+{
+    struct dead_letter_verdict v = {.why = ""};
+    bool can = read_letter(row, create_queue, &v);
+
+    snprintf(why, size, "%s", v.why);
+    return can;
+}
+
+/* ---- the message of a new order ---- */
+
+static void refuse(struct dead_letter_verdict *v, const char *fmt, ...) ORDERD_PRINTF(2, 3);
+static void refuse(struct dead_letter_verdict *v, const char *fmt, ...)
+{
+    va_list ap;
+
+    v->fate = DEAD_LETTER_REFUSE;
+    va_start(ap, fmt);
+    vsnprintf(v->why, sizeof v->why, fmt, ap);
+    va_end(ap);
+}
+
+/* How often it was bought anew so far. */
+static long renewals(const struct order_renewal *renewal)
+{
+    const char *dash = strchr(renewal->last.order.order_no, '-');
+
+    return dash ? strtol(dash + 2, NULL, 10) : 0;
+}
+
+static void judge_renewal(struct dead_letter_verdict *v, int64_t max)
+{
+    const struct order_renewal *r = &v->renewal;
+    const char *last = r->last.order.order_no;
+
+    v->fate = DEAD_LETTER_RENEW;
+    if (r->taken_by_other)
+        refuse(v, "order %s is rejected, and %s, which should replace it, is another purchase", v->order_no, last);
+    else if (r->stage == ORDER_RENEWAL_SPENT || (r->stage == ORDER_RENEWAL_NONE && renewals(r) >= max))
+        refuse(v, "its order was bought anew %ld times, and %s is rejected too", renewals(r), last);
+    else if (r->stage == ORDER_RENEWAL_SENT)
+        refuse(v, "order %s, which replaces %s, is on its way", r->next, last);
+    else if (r->stage == ORDER_RENEWAL_BEGUN)
+        snprintf(v->why, sizeof v->why, "order %s is rejected for good; its new order %s was begun and is completed",
+                 last, r->next);
+    else if (r->stage == ORDER_RENEWAL_NONE)
+        snprintf(v->why, sizeof v->why, "order %s is rejected for good (%s): the buyer gets the new order %s", last,
+                 r->last.reason, r->next);
+    if (r->stage != ORDER_RENEWAL_DECIDED || r->taken_by_other)
+        return;
+    v->fate = DEAD_LETTER_RESOLVE;
+    snprintf(v->why, sizeof v->why, "order %s, which replaces %s, is %s", last, v->order_no,
+             order_status_name(r->last.status));
+}
+
+/* found: it has a row, *record. */
+static bool judge_order(struct db *db, struct dead_letter_verdict *v, const struct order_record *record, bool found,
+                        int64_t max, struct error *err)
+{
+    if (found && !order_same_content(&v->order, &record->order)) {
+        refuse(v, "order %s is there and another purchase: buyer, activity, SKU, quantity or amount differ",
+               v->order_no);
+        return true;
+    }
+    if (found && record->status == ORDER_REJECTED) {
+        if (!order_renewal_find(db, record, &v->renewal, err))
+            return false;
+        judge_renewal(v, max);
+        return true;
+    }
+    v->fate = found ? DEAD_LETTER_RESOLVE : DEAD_LETTER_SEND;
+    snprintf(v->why, sizeof v->why, "order %s is %s", v->order_no,
+             found ? order_status_name(record->status) : "not there");
+    return true;
+}
+
+static void judge_change(struct dead_letter_verdict *v, const struct order_record *record, bool found)
+{
+    v->fate = found ? DEAD_LETTER_SEND : DEAD_LETTER_REFUSE;
+    snprintf(v->why, sizeof v->why, "order %s is %s", v->order_no,
+             found ? order_status_name(record->status) : "not there");
 }
 
 static bool count_replays(struct db *db, int64_t id, int64_t *out, struct error *err)
@@ -88,34 +183,40 @@ static bool count_replays(struct db *db, int64_t id, int64_t *out, struct error 
     return db_query_i64(db, slice_of(sql), 0, out, err);
 }
 
-bool dead_letter_judge_replay(struct db *db, const struct dead_letter_row *row, const char *create_queue, int64_t max,
-                              struct dead_letter_verdict *out, struct error *err)
+static bool judge_by_order(struct db *db, struct dead_letter_verdict *v, int64_t max, struct error *err)
 {
-    char order_no[ORDER_NO_MAX + 1];
     struct order_record record;
     bool found;
 
+    if (!order_record_read(db, v->order_no, &record, &found, err))
+        return false;
+    if (v->is_order)
+        return judge_order(db, v, &record, found, max, err);
+    judge_change(v, &record, found);
+    return true;
+}
+
+bool dead_letter_judge_replay(struct db *db, const struct dead_letter_row *row, const char *create_queue, int64_t max,
+                              struct dead_letter_verdict *out, struct error *err)
+{
     *out = (struct dead_letter_verdict){.fate = DEAD_LETTER_REFUSE};
     if (row->state != DEAD_LETTER_OPEN) {
-        snprintf(out->why, sizeof out->why, "it is %s", dead_letter_state_name(row->state));
+        refuse(out, "it is %s", dead_letter_state_name(row->state));
         return true;
     }
-    if (!read_letter(row, create_queue, &out->topic, order_no, out->why, sizeof out->why))
+    if (!read_letter(row, create_queue, out))
         return true;
     if (!count_replays(db, row->id, &out->replays, err))
         return false;
-    if (order_no[0]) {
-        if (!order_record_read(db, order_no, &record, &found, err))
+    if (out->order_no[0]) {
+        if (!judge_by_order(db, out, max, err))
             return false;
-        judge_order(out, order_no, found, found ? record.status : ORDER_PENDING);
     } else {
         out->fate = DEAD_LETTER_SEND;
         snprintf(out->why, sizeof out->why, "it names several orders");
     }
-    if (out->fate == DEAD_LETTER_SEND && out->replays >= max) {
-        out->fate = DEAD_LETTER_REFUSE;
-        snprintf(out->why, sizeof out->why, "it was replayed %" PRId64 " times and came back", out->replays);
-    }
+    if (out->fate == DEAD_LETTER_SEND && out->replays >= max)
+        refuse(out, "it was replayed %" PRId64 " times and came back", out->replays);
     return true;
 }
 
@@ -137,7 +238,7 @@ static void set_text(json_t *object, const char *name, struct slice text)
         json_object_set_new(object, name, json_stringn(text.ptr, text.len));
 }
 
-static char *compose_headers(const struct dead_letter_row *row)
+static char *compose_headers(const struct dead_letter_row *row, const struct dead_letter_outgoing *m)
 {
     json_error_t where;
     json_t *old = json_loadb(row->headers.ptr, row->headers.len, JSON_ALLOW_NUL, &where), *new = json_object();
@@ -151,8 +252,8 @@ static char *compose_headers(const struct dead_letter_row *row)
             json_object_set(new, name, value);
     }
     json_object_set_new(new, "orderd-replay-of", json_integer(row->id));
-    set_text(new, "message-id", row->message_id);
-    set_text(new, "content-type", row->content_type);
+    set_text(new, "message-id", m->message_id);
+    set_text(new, "content-type", m->content_type);
     out = json_dumps(new, JSON_COMPACT);
     CHECK(out != NULL);
     json_decref(old);
@@ -160,20 +261,39 @@ static char *compose_headers(const struct dead_letter_row *row)
     return out;
 }
 
-static void add_message(const struct db *db, struct strbuf *sql, const struct dead_letter_row *row,
-                        const struct dead_letter_verdict *v, const char *key, int64_t due_in_us)
+void dead_letter_add_outgoing(const struct db *db, struct strbuf *sql, const struct dead_letter_row *row,
+                              const struct dead_letter_outgoing *m)
 {
-    char *headers = compose_headers(row);
+    char *headers = compose_headers(row, m);
 
     strbuf_addf(sql,
                 "INSERT INTO local_message SET message_key='%s',topic='%s',due_at=UTC_TIMESTAMP(6)+INTERVAL %" PRId64
                 " MICROSECOND,headers=",
-                key, v->topic, due_in_us);
+                m->key, m->topic, m->due_in_us);
     db_add_quoted(db, sql, slice_of(headers));
     strbuf_add_char(sql, ',');
-    dead_letter_set_bytes(db, sql, "payload", row->body);
+    dead_letter_set_bytes(db, sql, "payload", m->payload);
     strbuf_cut(sql, sql->len - 1);
     free(headers);
+}
+
+/* The message, and that it was made of the letter. */
+static void add_sending(const struct db *db, struct strbuf *sql, const struct dead_letter_row *row,
+                        const struct dead_letter_verdict *v, const char *key, const char *who, int64_t due_in_us)
+{
+    struct dead_letter_message made = {
+        .letter_id = row->id, .key = slice_of(key), .order_no = slice_of(v->order_no), .who = slice_of(who)};
+    struct dead_letter_outgoing message = {.key = key,
+                                           .topic = v->topic,
+                                           .message_id = row->message_id,
+                                           .content_type = row->content_type,
+                                           .payload = row->body,
+                                           .due_in_us = due_in_us};
+
+    dead_letter_add_body_guard(sql, row->id, row->body_id);
+    dead_letter_add_message(db, sql, &made);
+    strbuf_add_char(sql, ';');
+    dead_letter_add_outgoing(db, sql, row, &message);
 }
 
 bool dead_letter_replay(struct db *db, const struct dead_letter_row *row, const struct dead_letter_verdict *verdict,
@@ -189,17 +309,21 @@ bool dead_letter_replay(struct db *db, const struct dead_letter_row *row, const 
     struct strbuf sql = STRBUF_INIT;
     char key[64], note[300];
 
-    CHECK(verdict->fate != DEAD_LETTER_REFUSE);
+    CHECK(send || verdict->fate == DEAD_LETTER_RESOLVE);
     snprintf(key, sizeof key, "replay:%" PRId64 ":%" PRId64, row->id, verdict->replays + 1);
     snprintf(note, sizeof note, "%s%s%s", verdict->why, send ? "; sent as " : "", send ? key : "");
     move.note = slice_of(note);
     if (send) {
-        add_message(db, &sql, row, verdict, key, due_in_us);
+        add_sending(db, &sql, row, verdict, key, who, due_in_us);
         move.with = (struct slice){sql.data, sql.len};
     }
     FAULT(REPLAY_BEFORE_COMMIT);
     ok = dead_letter_store_move(db, row->id, &move, &result, &was, err);
     strbuf_release(&sql);
     *done = ok && result == DEAD_LETTER_MOVED;
+    if (!ok && err->code == ERROR_DB_CHECK) { /* its body is another by now */
+        error_clear(err);
+        return true;
+    }
     return ok;
 }

@@ -2,7 +2,9 @@
 #ifndef ORDERD_DEAD_LETTER_ROW_H
 #define ORDERD_DEAD_LETTER_ROW_H
 
+#include "orderd/dead_letter_made.h"
 #include "orderd/dead_letter_store.h"
+#include "orderd/order_rejection.h"
 
 /* What a delivery of order.dead says of itself. Texts point into the delivery, or are static. */
 struct dead_letter_facts {
@@ -27,6 +29,29 @@ void dead_letter_set_bytes(const struct db *db, struct strbuf *sql, const char *
 
 /* The expression for letter_key. */
 void dead_letter_add_key(const struct db *db, struct strbuf *sql, struct slice message_id, struct slice body);
+
+/* "order_no=...,activity_id=...,": which order and activity it is about, NULL where it does not say. */
+void dead_letter_add_order(const struct db *db, struct strbuf *sql, const struct dead_letter_facts *facts);
+
+/* The row of dead_letter_made for a message; only letter_id, key, order_no, new_order and who are looked at. */
+void dead_letter_add_message(const struct db *db, struct strbuf *sql, const struct dead_letter_message *message);
+
+/* The row of local_message for a message that is made of a letter: with its foreign headers, and orderd-replay-of. */
+struct dead_letter_outgoing {
+    const char *key, *topic;
+    struct slice message_id, content_type, payload;
+    int64_t due_in_us;
+};
+void dead_letter_add_outgoing(const struct db *db, struct strbuf *sql, const struct dead_letter_row *row,
+                              const struct dead_letter_outgoing *message);
+
+/* Stops the transaction, DB_CHECK, unless `seen` is still the letter's newest body (0: its own). For a transaction that
+ * has locked the letter's row. */
+void dead_letter_add_body_guard(struct strbuf *sql, int64_t letter_id, int64_t seen);
+
+/* order_rejection_run, again after a conflict. *theirs: it has a row already, so theirs stands. */
+ORDERD_MUST_CHECK bool dead_letter_run_rejection(struct db *db, const struct order_rejection *rejection, bool *theirs,
+                                                 struct error *err);
 
 /* A line of the audit, for the caller's transaction. */
 void dead_letter_add_action(const struct db *db, struct strbuf *sql, int64_t id, const char *action, const char *who,

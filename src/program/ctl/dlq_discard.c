@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #include "dlq.h"
+#include "orderd/dead_letter_made.h"
 #include "orderd/fault.h"
 #include "record.h"
 
@@ -26,7 +27,9 @@ struct moving {
     int64_t moved, refused;
     /* of the letter in hand */
     struct order order;
-    bool is_order, revives;
+    bool is_order;
+    struct dead_letter_end end;
+    struct dead_letter_body body;
 };
 
 /* ---- report ---- */
@@ -53,9 +56,9 @@ static void explain(const struct moving *m, enum dead_letter_moved result, enum 
         snprintf(out, size, "it is %s", dead_letter_state_name(was));
     else if (result == DEAD_LETTER_GONE)
         snprintf(out, size, "there is no such letter");
-    else if (result == DEAD_LETTER_MOVED && m->revives)
-        snprintf(out, size, "order %s %s rejected, units that go back on sale: %" PRId32, m->order.order_no,
-                 m->move.dry_run ? "would be" : "is", m->order.quantity);
+    else if (result == DEAD_LETTER_MOVED && m->end.decides)
+        snprintf(out, size, "order %s %s rejected, units that go back on sale: %" PRId32, m->end.order.order_no,
+                 m->move.dry_run ? "would be" : "is", m->end.units);
 }
 
 static void report(struct moving *m, int64_t id, enum dead_letter_moved result, enum dead_letter_state was)
@@ -80,13 +83,17 @@ static void report(struct moving *m, int64_t id, enum dead_letter_moved result, 
     table_text(&m->table, detail, TINT_NONE);
 }
 
-/* ---- discard: what would come to life again ---- */
+/* ---- discard: what would come to life again, or stay taken ---- */
 
 static void look(void *arg, const struct dead_letter_row *row)
 {
     struct moving *m = arg;
+    struct dead_letter_row as_sent = *row;
 
-    m->is_order = row->state == DEAD_LETTER_OPEN && dead_letter_is_order(row, m->ctl->conf->create_queue, &m->order);
+    if (m->body.id)
+        as_sent.body = (struct slice){m->body.bytes.data, m->body.bytes.len};
+    m->is_order =
+        row->state == DEAD_LETTER_OPEN && dead_letter_is_order(&as_sent, m->ctl->conf->create_queue, &m->order);
 }
 
 /* First, since the decision has no other place that names the letter. */
@@ -94,7 +101,7 @@ static bool announce(struct moving *m, int64_t id, struct error *err)
 {
     char note[120];
 
-    snprintf(note, sizeof note, "order %s, units that go back on sale: %" PRId32, m->order.order_no, m->order.quantity);
+    snprintf(note, sizeof note, "order %s, units that go back on sale: %" PRId32, m->end.order.order_no, m->end.units);
     if (!dead_letter_actions_add(m->db, id, "rejects_order", m->who, slice_of(note), err))
         return false;
     FAULT(DISCARD_BEFORE_DECISION);
@@ -105,18 +112,18 @@ static bool decide(struct moving *m, int64_t id, struct error *err)
 {
     bool found;
 
-    m->is_order = m->revives = false;
-    if (!dead_letter_store_get(m->db, id, look, m, &found, err))
+    m->is_order = m->end.decides = false;
+    if (!dead_letter_body_read(m->db, id, &m->body, err) || !dead_letter_store_get(m->db, id, look, m, &found, err))
         return false;
     if (!m->is_order)
         return true;
     if (!m->kv && !(m->kv = ctl_open_kv(m->ctl, err)))
         return false;
-    if (!dead_letter_revives(m->db, m->kv, &m->order, &m->revives, err))
+    if (!dead_letter_foresee_end(m->db, m->kv, &m->order, &m->end, err))
         return false;
-    if (!m->revives || m->move.dry_run)
+    if (!m->end.decides || m->move.dry_run)
         return true;
-    if (!announce(m, id, err) || !dead_letter_reject(m->db, &m->order, !m->ctl->conf->events_enabled, m->who, err))
+    if (!announce(m, id, err) || !dead_letter_reject(m->db, &m->end, !m->ctl->conf->events_enabled, m->who, err))
         return false;
     FAULT(DISCARD_AFTER_DECISION);
     return true;
@@ -192,6 +199,7 @@ static bool run(struct moving *m, struct error *err)
     kv_close(&m->kv);
     db_close(&m->db);
     dlq_select_free(&m->chosen);
+    dead_letter_body_release(&m->body);
     strbuf_release(&m->line);
     return ok;
 }

@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "dlq.h"
+#include "dlq_made.h"
 #include "orderd/clock.h"
 #include "payload.h"
 #include "record.h"
@@ -19,21 +20,6 @@ struct showing {
 
 /* ---- JSON ---- */
 
-static void record_body(struct strbuf *line, struct slice body)
-{
-    struct strbuf base64 = STRBUF_INIT;
-
-    if (payload_is_utf8(body)) {
-        record_slice(line, "body", body);
-        record_null(line, "body_base64");
-        return;
-    }
-    payload_add_base64(&base64, body);
-    record_null(line, "body");
-    record_text(line, "body_base64", base64.data);
-    strbuf_release(&base64);
-}
-
 static void begin_record(struct strbuf *line, const struct dead_letter_row *row)
 {
     record_open(line, NULL, '{');
@@ -41,8 +27,7 @@ static void begin_record(struct strbuf *line, const struct dead_letter_row *row)
     record_slice(line, "content_type", row->content_type);
     strbuf_add_str(line, ",\"headers\":");
     strbuf_add_slice(line, row->headers);
-    record_body(line, row->body);
-    record_open(line, "history", '[');
+    dlq_made_record_bytes(line, "body", row->body);
 }
 
 static void end_record(struct strbuf *line)
@@ -139,13 +124,11 @@ static void show(void *arg, const struct dead_letter_row *row)
 {
     struct showing *s = arg;
 
-    if (s->ctl->json) {
+    if (s->ctl->json)
         begin_record(&s->line, row);
-        return;
-    }
-    print_letter(s->ctl, row);
-    begin_line("history");
-    putchar('\n');
+    else
+        print_letter(s->ctl, row);
+    dlq_made_origin(s->ctl, row, &s->line);
 }
 
 static void show_action(void *arg, const struct dead_letter_action *action)
@@ -164,6 +147,12 @@ static bool show_history(struct showing *s, int64_t id, struct error *err)
     int64_t after = 0;
     bool end = false;
 
+    if (s->ctl->json) {
+        record_open(&s->line, "history", '[');
+    } else {
+        begin_line("history");
+        putchar('\n');
+    }
     while (!end) {
         if (!dead_letter_actions(s->db, &of, &after, PAGE, show_action, s, &end, err))
             return false;
@@ -181,7 +170,7 @@ static bool show_one(struct showing *s, int64_t id, struct error *err)
         return false;
     if (found) {
         s->shown++;
-        return show_history(s, id, err);
+        return dlq_made_show(s->ctl, s->db, id, &s->line, err) && show_history(s, id, err);
     }
     s->missing++;
     if (s->chosen.ids.count != 1)

@@ -1,9 +1,11 @@
-/* orderctl order show: one order in MySQL, its payments, its local messages, and what Redis has of it. */
+/* orderctl order show: one order in MySQL, its payments, its local messages and dead letters, and what Redis has of it.
+ */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "dlq_made.h"
 #include "order.h"
 #include "orderd/activity.h"
 #include "orderd/arena.h"
@@ -34,8 +36,14 @@ struct payment {
     struct payment *next;
 };
 
+struct letter {
+    struct dead_letter_of_order row; /* text in the arena */
+    struct letter *next;
+};
+
 struct view {
     struct arena *arena;
+    struct letter *letters, **letters_end;
     struct order_record record;
     struct payment *payments, **payments_end;
     size_t payment_count, message_count;
@@ -91,6 +99,17 @@ static void list_keys(struct view *v)
         add_key(v, "event.order.refund_due", p->row.ref);
 }
 
+static void note_letter(void *arg, const struct dead_letter_of_order *letter)
+{
+    struct view *v = arg;
+    struct letter *copy = arena_zalloc(v->arena, sizeof *copy);
+
+    copy->row = *letter;
+    copy->row.reason = keep(v->arena, letter->reason);
+    *v->letters_end = copy;
+    v->letters_end = &copy->next;
+}
+
 static bool read_messages(struct db *db, struct view *v, struct error *err)
 {
     bool ok = true;
@@ -129,7 +148,8 @@ static bool read_database(struct ctl *ctl, const char *order_no, struct view *v,
                    "reserved without an order");
         ok = error_set(err, ERROR_REFUSED, "there is no order %s", order_no);
     }
-    ok = ok && read_messages(db, v, err) && read_settled(db, v, err);
+    ok = ok && read_messages(db, v, err) && dead_letters_of_order(db, order_no, note_letter, v, err) &&
+         read_settled(db, v, err);
     db_close(&db);
     return ok;
 }
@@ -213,6 +233,21 @@ static void record_payments(struct strbuf *line, const struct view *v)
     record_close(line, ']');
 }
 
+static void record_letters(struct strbuf *line, const struct view *v)
+{
+    record_open(line, "dead_letters", '[');
+    for (const struct letter *l = v->letters; l; l = l->next) {
+        record_open(line, NULL, '{');
+        record_number(line, "id", l->row.id);
+        record_text(line, "state", dead_letter_state_name(l->row.state));
+        record_slice(line, "reason", l->row.reason);
+        record_bool(line, "sent", l->row.sent);
+        record_bool(line, "new_order", l->row.new_order);
+        record_close(line, '}');
+    }
+    record_close(line, ']');
+}
+
 static void print_record(const struct view *v)
 {
     struct strbuf line = STRBUF_INIT;
@@ -230,6 +265,7 @@ static void print_record(const struct view *v)
         record_close(&line, '}');
     }
     record_close(&line, ']');
+    record_letters(&line, v);
     record_text(&line, "redis", v->redis_read ? ledger_word(&v->seen) : NULL);
     record_text(&line, "mark", v->redis_read ? mark_word(&v->seen) : NULL);
     record_close(&line, '}');
@@ -358,6 +394,27 @@ static void print_messages(const struct ctl *ctl, const struct view *v)
     table_end(ctl, &t);
 }
 
+static void print_letters(const struct ctl *ctl, const struct view *v)
+{
+    static const char *const heads[] = {"  DEAD LETTER", "STATE", "REASON", "WHAT"};
+    struct table t;
+
+    if (!v->letters)
+        return;
+    putchar('\n');
+    table_begin(&t, heads, 4);
+    for (const struct letter *l = v->letters; l; l = l->next) {
+        char id[32];
+
+        snprintf(id, sizeof id, "  %" PRId64, l->row.id);
+        table_text(&t, id, TINT_NONE);
+        table_text(&t, dead_letter_state_name(l->row.state), dlq_tint(l->row.state));
+        table_slice(&t, l->row.reason, TINT_NONE);
+        table_text(&t, dlq_made_relation(&l->row), TINT_NONE);
+    }
+    table_end(ctl, &t);
+}
+
 bool ctl_order_show(struct ctl *ctl, struct error *err)
 {
     struct view v = {.payments_end = NULL};
@@ -369,6 +426,7 @@ bool ctl_order_show(struct ctl *ctl, struct error *err)
         return false;
     v.arena = arena_create(4096);
     v.payments_end = &v.payments;
+    v.letters_end = &v.letters;
     ok = read_database(ctl, order_no, &v, err);
     if (ok) {
         v.redis_read = read_redis(ctl, &v, &redis);
@@ -379,6 +437,7 @@ bool ctl_order_show(struct ctl *ctl, struct error *err)
             print_ledger(&v);
             print_payments(ctl, &v);
             print_messages(ctl, &v);
+            print_letters(ctl, &v);
         }
         if (!v.redis_read) {
             print_warning("Redis is not shown: %s", redis.text);
