@@ -98,6 +98,11 @@ START_TEST(dies_again)
     ck_assert_int_eq(testing_ctl_number("SELECT COUNT(*) FROM dead_letter WHERE state='open' AND times=2 AND "
                                         "reason='constraint' AND died_at='2026-11-29 10:00:00.001'"),
                      1);
+    ck_assert_int_eq(testing_ctl_number("SELECT COUNT(*) FROM dead_letter_action WHERE who LIKE '%%@%%' AND "
+                                        "(action='drained' AND note='stock_short' OR action='met_again' AND "
+                                        "note='stock_short' OR action='died_again' AND note='constraint')"),
+                     3);
+    ck_assert_int_eq(testing_ctl_number("SELECT COUNT(DISTINCT action) FROM dead_letter_action"), 3);
     l.body = slice_of("{ }"); /* other bytes under the same id are another letter */
     dlq_publish(&l);
     drained(1, 0, 0);
