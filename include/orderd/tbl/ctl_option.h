@@ -135,7 +135,7 @@ X(dlq_replay, all, "all", FLAG, "", 0, 0, NULL, "every open letter")
 X(dlq_replay, confirm, "confirm", NUMBER, "N", 0, INT64_MAX, "", "do it, where N letters would be replayed or resolved")
 X(dlq_replay, rate, "rate", NUMBER, "N", 1, 100000, "20", "send N a second, in the order in which they are named")
 X(dlq_replay, max, "max", NUMBER, "N", 1, 1000, "3", "refuse what was replayed, or bought anew, N times and came back")
-X(dlq_replay, edit, "edit", TEXT, "FILE", 1, 4096, "", "of one letter: with the body that is in FILE, or - for standard input")
+X(dlq_replay, edit, "edit", TEXT, "FILE", 1, 900, "", "of one letter: with the body that is in FILE, or - for standard input")
 X(dlq_replay, editor, "editor", FLAG, "", 0, 0, NULL, "the same, with the body that you make of it in $VISUAL or $EDITOR")
 
 X(dlq_discard, state, "state", CHOICE, "open", 0, 0, "", "those that are chosen by options are open ones, with or without this")
