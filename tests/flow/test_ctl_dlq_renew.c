@@ -37,11 +37,12 @@ static void letter_of(const char *order_no, int64_t user, int quantity)
 
     snprintf(o.order_no, sizeof o.order_no, "%s", order_no);
     order_encode(&o, &body);
-    testing_ctl_run_sql("INSERT INTO dead_letter(letter_key,message_id,content_type,body,headers,reason,detail,queue,"
-                        "attempts,died_at,death_told,order_no) VALUES(UNHEX(SHA2('%s',256)),'%s','application/json','%s',"
-                        "'{\"traceparent\":\"00-1-2-01\",\"orderd-attempt\":3}','stock_short','','order.create',3,"
-                        "UTC_TIMESTAMP(),1,'%s')",
-                        order_no, order_no, body.data, order_no);
+    testing_ctl_run_sql(
+        "INSERT INTO dead_letter(letter_key,message_id,content_type,body,headers,reason,detail,queue,"
+        "attempts,died_at,death_told,order_no) VALUES(UNHEX(SHA2('%s',256)),'%s','application/json','%s',"
+        "'{\"traceparent\":\"00-1-2-01\",\"orderd-attempt\":3}','stock_short','','order.create',3,"
+        "UTC_TIMESTAMP(),1,'%s')",
+        order_no, order_no, body.data, order_no);
     strbuf_release(&body);
 }
 
@@ -317,6 +318,29 @@ START_TEST(at_its_own_amount)
 }
 END_TEST
 
+/* In the order in which they are named, so many a second. */
+START_TEST(at_a_rate)
+{
+    char second[24], third[24];
+
+    rejected("dead2", 4, 1);
+    letter_of("dead2", 4, 1);
+    rejected("dead3", 5, 1);
+    letter_of("dead3", 5, 1);
+    snprintf(second, sizeof second, "%" PRId64, dlq_id("dead2"));
+    snprintf(third, sizeof third, "%" PRId64, dlq_id("dead3"));
+    CTL("dlq", "replay", third, id, second, "--confirm", "3", "--rate", "1", "-q");
+    CTL_SAYS(EXIT_OK, "");
+    for (int i = 0; i < 2; i++)
+        ck_assert_int_ge(testing_ctl_number(
+                             "SELECT TIMESTAMPDIFF(MICROSECOND,a.due_at,b.due_at) FROM local_message a,local_message b "
+                             "WHERE a.message_key='order.create:%s-r1' AND b.message_key='order.create:%s-r1'",
+                             i ? "dead" : "dead3", i ? "dead2" : "dead"),
+                         1000000);
+    ck_assert_int_eq(held(), 4);
+}
+END_TEST
+
 static const char *const kills[] = {"renew.after_number=kill@1", "renew.after_deduct=kill@1",
                                     "replay.before_commit=kill@1", "replay.after_commit=kill@1"};
 
@@ -566,6 +590,19 @@ START_TEST(letters_of_one_purchase)
 }
 END_TEST
 
+/* ^C in the middle is a crash like any other. */
+START_TEST(interrupted)
+{
+    start_stopped("renew.after_deduct=stop@1");
+    kill(other.pid, SIGINT);
+    go_on(128 + SIGINT);
+    CTL("dlq", "replay", id, "--confirm", "1", "-q");
+    CTL_SAYS(EXIT_OK, "");
+    ck_assert_int_eq(messages("order.create:dead-r1"), 1);
+    ck_assert_int_eq(held(), 2);
+}
+END_TEST
+
 /* ---- put aside meanwhile ---- */
 
 static void given_back(void)
@@ -630,6 +667,7 @@ int main(void)
     tcase_add_test(t, refused_beforehand);
     tcase_add_test(t, renews);
     tcase_add_test(t, at_its_own_amount);
+    tcase_add_test(t, at_a_rate);
     tcase_add_loop_test(t, killed, 0, (int)(sizeof kills / sizeof *kills));
     tcase_add_test(t, the_walk_is_faster);
     tcase_add_loop_test(t, refused, 0, (int)(sizeof refusals / sizeof *refusals));
@@ -639,6 +677,7 @@ int main(void)
     tcase_add_test(t, two_people);
     tcase_add_test(t, two_people_without_a_lock);
     tcase_add_test(t, letters_of_one_purchase);
+    tcase_add_test(t, interrupted);
     tcase_add_loop_test(t, put_aside, 0, 2);
     tcase_add_loop_test(t, put_aside_after_a_crash, 0, 2);
     suite_add_tcase(suite, t);
