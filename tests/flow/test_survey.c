@@ -175,6 +175,20 @@ static bool all_is_known(void)
            replicas("ready") > 0 && is("backlog.messages", 0);
 }
 
+/* Of daemon 0's /metrics; %s stands for the activity. */
+static double metric(const char *series)
+{
+    const char *place = strstr(series, "%s");
+    char name[200];
+
+    if (place)
+        snprintf(name, sizeof name, "%.*s%s%s", (int)(place - series), series, sale_text, place + 2);
+    else
+        snprintf(name, sizeof name, "%s", series);
+    testing_http(port + 2, "GET", "/metrics", &reply);
+    return testing_http_metric(reply.body, name);
+}
+
 /* ---- the fleet ---- */
 
 START_TEST(one_of_two_replicas_ends)
@@ -247,6 +261,10 @@ START_TEST(no_drift_in_a_live_sale)
               is("activities.0.conservation.mysql_live", SALE_TOTAL) && is("activities.0.paid", 0) &&
               is("activities.0.overdue", 0) && is("activities.0.due_soon", 0) && is("activities.0.shards.count", 4));
     ck_assert(says("activities.0.title", SALE_TITLE) && says("activities.0.state", "running"));
+    ck_assert_double_eq(metric("orderd_activity_stock_units{activity=\"%s\"}"), SALE_TOTAL);
+    ck_assert_double_eq(metric("orderd_activity_orders{activity=\"%s\",status=\"pending\"}"), SALE_TOTAL);
+    ck_assert_double_eq(metric("orderd_activity_drift_units{activity=\"%s\"}"), 0);
+    ck_assert_double_eq(metric("orderd_replicas{state=\"ready\"}"), 2);
 }
 END_TEST
 
@@ -297,6 +315,11 @@ START_TEST(planted_drift)
     WAIT_SALE(0, is("activities.0.shards.missing", 1));
     ck_assert(is_null("activities.0.conservation.drift") && is_null("activities.0.conservation.redis_off"));
     ck_assert(is("activities.0.left", 251 - 2 + 251 + 250));
+    ck_assert_double_eq(metric("orderd_activity_not_preheated_shards{activity=\"%s\"}"), 1);
+    testing_ctl_run_sql("UPDATE activity SET state='settled'");
+    WAIT_SALE(0, json_array_size(find("activities")) == 0);
+    ck_assert_double_eq(metric("orderd_activities_left_out"), 0);
+    ck_assert(strstr(reply.body, "activity=") == NULL);
 }
 END_TEST
 

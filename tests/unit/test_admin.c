@@ -2,6 +2,7 @@
 #include "testing_http.h"
 
 #include <jansson.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +10,7 @@
 #include <unistd.h>
 
 #include "orderd/admin.h"
+#include "orderd/survey_board.h"
 
 static struct admin_view view;
 static struct strbuf out;
@@ -28,6 +30,7 @@ static void setup(void)
 {
     memset(&view, 0, sizeof view);
     strbuf_reset(&out);
+    view.board = survey_board_create();
     view.instance = "1";
     view.started_at = 1764400000123;
     view.phase = ADMIN_RUNNING;
@@ -41,6 +44,7 @@ static void setup(void)
 
 static void teardown(void)
 {
+    survey_board_destroy(&view.board);
     strbuf_release(&out);
 }
 
@@ -130,6 +134,121 @@ START_TEST(states_and_gauges)
 }
 END_TEST
 
+/* Before the first survey nothing is known, and every series that needs no activity is there. */
+START_TEST(sale_is_not_known)
+{
+    static const char *const unknown[] = {
+        "orderd_backlog_messages",
+        "orderd_backlog_drain_seconds",
+        "orderd_dead_letters_open{reason=\"body_not_json\"}",
+        "orderd_dead_letters_open{reason=\"other\"}",
+        "orderd_relay_messages{state=\"pending\"}",
+        "orderd_relay_messages{state=\"quarantined\"}",
+        "orderd_replicas{state=\"ready\"}",
+        "orderd_replicas{state=\"lost\"}",
+        "orderd_dependency_up{dependency=\"mysql\"}",
+        "orderd_dependency_up{dependency=\"redis\"}",
+    };
+    const char *page = metrics();
+
+    for (size_t i = 0; i < sizeof unknown / sizeof *unknown; i++)
+        ck_assert_msg(isnan(testing_http_metric(page, unknown[i])), "%s", unknown[i]);
+    ck_assert_double_eq(testing_http_metric(page, "orderd_survey_timestamp_seconds"), 0);
+    ck_assert_double_eq(testing_http_metric(page, "orderd_activities_left_out"), 0);
+    ck_assert(strstr(page, "activity=") == NULL);
+}
+END_TEST
+
+static void survey_the_sale(void)
+{
+    static struct survey s;
+    struct activity a = {.id = 1001, .shards = 4, .total_stock = 1000, .state = ACTIVITY_RUNNING};
+
+    survey_init(&s);
+    s.at = 1764400000123;
+    s.replicas_at = s.at;
+    s.replica_count = 3;
+    s.replicas[2].state = REPLICA_LOST;
+    s.queue_count = 1;
+    s.queues[0] = (struct survey_queue){"order \"odd\\", 600, SURVEY_UNKNOWN};
+    s.backlog = 600;
+    s.drain_s = 2.956;
+    s.dead_open = 12;
+    s.reason_count = 2;
+    s.reasons[0] = (struct survey_reason){"body_not_json", 7};
+    s.reasons[1] = (struct survey_reason){"of_somebody", 5};
+    s.relay_pending = 3;
+    s.activity_count = 3;
+    s.activities_left_out = 4;
+    survey_activity_init(&s.activities[0], &a);
+    s.activities[0].left = 90;
+    s.activities[0].held_unpaid = 30;
+    s.activities[0].drift = 2;
+    s.activities[0].redis_off = -2;
+    s.activities[0].shard_missing = 1;
+    s.activities[0].reconcile_at = 1764400000000;
+    s.activities[0].reconcile_verdict = BALANCE_BROKEN;
+    a.id = 1002;
+    a.state = ACTIVITY_SCHEDULED; /* and nobody preheated it, although its time has come */
+    a.ends_at = INT64_MAX;
+    survey_activity_init(&s.activities[1], &a);
+    s.activities[1].shard_missing = 4;
+    a.id = 1003;
+    a.starts_at = INT64_MAX - 1; /* there is time yet */
+    survey_activity_init(&s.activities[2], &a);
+    s.activities[2].shard_missing = 4;
+    s.dependencies[SURVEY_REDIS].known = true;
+    survey_board_put(view.board, &s);
+}
+
+START_TEST(sale_is_known)
+{
+    static const struct {
+        const char *series;
+        double value;
+    } wanted[] = {
+        {"orderd_survey_timestamp_seconds", 1764400000.123},
+        {"orderd_activity_stock_units{activity=\"1001\"}", 1000},
+        {"orderd_activity_stock_left_units{activity=\"1001\"}", 90},
+        {"orderd_activity_orders{activity=\"1001\",status=\"pending\"}", 30},
+        {"orderd_activity_drift_units{activity=\"1001\"}", 2},
+        {"orderd_activity_redis_off_units{activity=\"1001\"}", -2},
+        {"orderd_activity_on_sale{activity=\"1001\"}", 1},
+        {"orderd_activity_not_preheated_shards{activity=\"1001\"}", 1},
+        {"orderd_activity_not_preheated_shards{activity=\"1002\"}", 4},
+        {"orderd_activity_not_preheated_shards{activity=\"1003\"}", 0},
+        {"orderd_activity_missing_shards{activity=\"1003\"}", 4},
+        {"orderd_activity_on_sale{activity=\"1003\"}", 0},
+        {"orderd_activity_reconcile_timestamp_seconds{activity=\"1001\"}", 1764400000},
+        {"orderd_activity_reconcile_verdict{activity=\"1001\",verdict=\"broken\"}", 1},
+        {"orderd_activity_reconcile_verdict{activity=\"1001\",verdict=\"clean\"}", 0},
+        {"orderd_activity_reconcile_verdict{activity=\"1002\",verdict=\"clean\"}", 0},
+        {"orderd_activities_left_out", 4},
+        {"orderd_queue_messages{queue=\"order \\\"odd\\\\\"}", 600},
+        {"orderd_backlog_messages", 600},
+        {"orderd_backlog_drain_seconds", 2.956},
+        {"orderd_dead_letters_open{reason=\"body_not_json\"}", 7},
+        {"orderd_dead_letters_open{reason=\"member_range\"}", 0},
+        {"orderd_dead_letters_open{reason=\"other\"}", 5},
+        {"orderd_relay_messages{state=\"pending\"}", 3},
+        {"orderd_replicas{state=\"ready\"}", 2},
+        {"orderd_replicas{state=\"lost\"}", 1},
+        {"orderd_replicas{state=\"draining\"}", 0},
+        {"orderd_dependency_up{dependency=\"redis\"}", 0},
+    };
+    const char *page;
+
+    survey_the_sale();
+    page = metrics();
+    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
+        ck_assert_msg(testing_http_metric(page, wanted[i].series) == wanted[i].value, "%s is %f", wanted[i].series,
+                      testing_http_metric(page, wanted[i].series));
+    ck_assert(isnan(testing_http_metric(page, "orderd_activity_orders_overdue{activity=\"1001\"}")));
+    ck_assert(isnan(testing_http_metric(page, "orderd_dependency_up{dependency=\"mysql\"}")));
+    ck_assert(strstr(page, "created") == NULL || strstr(page, "reason=\"created\"") == NULL);
+}
+END_TEST
+
 /* Each sample follows HELP and TYPE of its family, which come once; ends with a newline. */
 static void check_line(const char *line, char *family, struct strbuf *seen)
 {
@@ -156,8 +275,11 @@ static void check_line(const char *line, char *family, struct strbuf *seen)
 
 START_TEST(form)
 {
-    char *page = check_strdup(metrics()), *at = page, *line, family[128] = "";
+    char *page, *at, *line, family[128] = "";
     struct strbuf seen = STRBUF_INIT;
+
+    survey_the_sale();
+    at = page = check_strdup(metrics());
 
     ck_assert_int_eq(page[strlen(page) - 1], '\n');
     while ((line = strsep(&at, "\n")) && at)
@@ -177,6 +299,7 @@ START_TEST(promtool)
         fprintf(stderr, "promtool is not installed: not tried\n");
         return;
     }
+    survey_the_sale();
     tool = popen("promtool check metrics", "w");
     ck_assert(tool != NULL);
     fputs(metrics(), tool);
@@ -513,6 +636,8 @@ int main(void)
     tcase_add_test(pages, every_counter_is_there);
     tcase_add_test(pages, histograms);
     tcase_add_test(pages, states_and_gauges);
+    tcase_add_test(pages, sale_is_not_known);
+    tcase_add_test(pages, sale_is_known);
     tcase_add_test(pages, form);
     tcase_add_test(pages, promtool);
     tcase_add_test(pages, ports);

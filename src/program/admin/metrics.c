@@ -1,6 +1,8 @@
 /* /metrics, in the text format of Prometheus, version 0.0.4. Names and units by its conventions; every series is there
  * from the first scrape on, at 0.
  * Source: https://prometheus.io/docs/instrumenting/exposition_formats/ */
+#include "metrics.h"
+
 #include <dirent.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -8,16 +10,13 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "orderd/admin.h"
 #include "orderd/log.h"
-
-#define PREFIX "orderd_"
 
 /* Powers of two in microseconds, since those are exact in the counters: 0.5 ms to 36 minutes. */
 #define BUCKET_FIRST 9
 #define BUCKET_LAST  31
 
-static void head(struct strbuf *out, const char *name, const char *type, const char *help)
+void metrics_head(struct strbuf *out, const char *name, const char *type, const char *help)
 {
     strbuf_addf(out, "# HELP %s ", name);
     for (; *help; help++) {
@@ -30,13 +29,13 @@ static void head(struct strbuf *out, const char *name, const char *type, const c
 
 static void add_gauge(struct strbuf *out, const char *name, const char *help, int64_t value)
 {
-    head(out, name, "gauge", help);
+    metrics_head(out, name, "gauge", help);
     strbuf_addf(out, "%s %" PRId64 "\n", name, value);
 }
 
 static void add_seconds(struct strbuf *out, const char *name, const char *type, const char *help, int64_t ms)
 {
-    head(out, name, type, help);
+    metrics_head(out, name, type, help);
     strbuf_addf(out, "%s %" PRId64 ".%03d\n", name, ms / 1000, (int)(ms % 1000));
 }
 
@@ -56,7 +55,7 @@ static void add_counter(struct strbuf *out, enum metric metric, uint64_t value)
         return;
     }
     snprintf(name, sizeof name, PREFIX "%s", own);
-    head(out, name, "counter", metric_help(metric));
+    metrics_head(out, name, "counter", metric_help(metric));
     strbuf_addf(out, "%s %" PRIu64 "\n", name, value);
 }
 
@@ -68,7 +67,7 @@ static void add_histogram(struct strbuf *out, const struct metric_sum *sum, enum
     for (size_t i = 0; i < METRIC_BUCKETS; i++)
         total += sum->spans[span][i];
     snprintf(name, sizeof name, PREFIX "%s_seconds", metric_span_name(span));
-    head(out, name, "histogram", metric_span_help(span));
+    metrics_head(out, name, "histogram", metric_span_help(span));
     for (unsigned power = BUCKET_FIRST; power <= BUCKET_LAST; power++)
         strbuf_addf(out, "%s_bucket{le=\"%.6f\"} %" PRIu64 "\n", name, (double)(UINT64_C(1) << power) / 1e6,
                     metric_below(sum, span, power));
@@ -98,7 +97,8 @@ static void add_log_lines(struct strbuf *out)
 
     for (size_t i = 0; i < sizeof events / sizeof *events; i++)
         counts[events[i].level] += log_count(events[i].event);
-    head(out, PREFIX "log_lines_total", "counter", "Log lines, those that were left out by their rate included.");
+    metrics_head(out, PREFIX "log_lines_total", "counter",
+                 "Log lines, those that were left out by their rate included.");
     for (size_t i = 0; i < sizeof levels / sizeof *levels; i++)
         strbuf_addf(out, PREFIX "log_lines_total{level=\"%s\"} %" PRIu64 "\n", levels[i], counts[i]);
 }
@@ -107,8 +107,8 @@ static void add_log_lines(struct strbuf *out)
 
 static void add_states(struct strbuf *out, const struct admin_view *view)
 {
-    head(out, PREFIX "worker_state", "gauge",
-         "1 for what a lane, a keeper or the relay is doing, 0 for what it is not.");
+    metrics_head(out, PREFIX "worker_state", "gauge",
+                 "1 for what a lane, a keeper or the relay is doing, 0 for what it is not.");
     for (size_t i = 0; i < view->worker_count; i++) {
         const struct admin_worker *w = &view->workers[i];
 
@@ -121,7 +121,7 @@ static void add_states(struct strbuf *out, const struct admin_view *view)
 
 static void add_phase(struct strbuf *out, const struct admin_view *view)
 {
-    head(out, PREFIX "phase", "gauge", "1 for what the process as a whole is doing, 0 for what it is not.");
+    metrics_head(out, PREFIX "phase", "gauge", "1 for what the process as a whole is doing, 0 for what it is not.");
     for (int phase = 0; phase < ADMIN_PHASE_COUNT; phase++)
         strbuf_addf(out, PREFIX "phase{phase=\"%s\"} %d\n", admin_phase_name((enum admin_phase)phase),
                     (int)view->phase == phase);
@@ -152,7 +152,7 @@ static void add_config(struct strbuf *out, const struct admin_view *view)
 
 static void add_build(struct strbuf *out, const struct admin_view *view)
 {
-    head(out, PREFIX "build_info", "gauge", "Always 1; the labels say what runs, and as which replica.");
+    metrics_head(out, PREFIX "build_info", "gauge", "Always 1; the labels say what runs, and as which replica.");
     strbuf_addf(out, PREFIX "build_info{version=\"%s\",replica=\"%s\"} 1\n", ORDERD_VERSION, view->instance);
 }
 
@@ -224,6 +224,7 @@ unsigned admin_metrics(const struct admin_view *view, const struct admin_request
     add_seconds(out, PREFIX "relay_oldest_due_seconds", "gauge",
                 "For how long the oldest pending local message has been due.", view->relay_oldest_ms);
     add_config(out, view);
+    metrics_sale(out, view);
     add_build(out, view);
     add_process(out, view);
     return 200;
