@@ -14,38 +14,49 @@
 #define PATIENCE_MS 5000
 #define ANSWER_MAX  (4 * 1024 * 1024)
 
-/* Ready for these events before the deadline; errno is set where not. */
-static bool wait_for(int fd, short events, int64_t deadline)
-{
-    struct pollfd p = {.fd = fd, .events = events};
-    int64_t left = deadline - clock_mono_ms();
-    int got = poll(&p, 1, left > 0 ? (int)left : 0);
+/* How long an exchange may take. */
+struct patience {
+    int64_t deadline; /* monotonic ms */
+    int stop_fd;
+};
 
+/* Ready for these events in time; errno is set where not. */
+static bool wait_for(int fd, short events, const struct patience *patience)
+{
+    struct pollfd p[] = {{.fd = fd, .events = events}, {.fd = patience->stop_fd, .events = POLLIN}};
+    int64_t left = patience->deadline - clock_mono_ms();
+    int got;
+
+    do
+        got = poll(p, 2, left > 0 ? (int)left : 0);
+    while (got < 0 && errno == EINTR && (left = patience->deadline - clock_mono_ms()) > 0);
     if (got == 0)
         errno = ETIMEDOUT;
-    return got == 1;
+    else if (got > 0 && p[1].revents)
+        errno = ECANCELED;
+    return got > 0 && !p[1].revents;
 }
 
-static bool connected(int fd, const struct addrinfo *at, int64_t deadline)
+static bool connected(int fd, const struct addrinfo *at, const struct patience *patience)
 {
     int problem = 0;
     socklen_t len = sizeof problem;
 
     if (connect(fd, at->ai_addr, at->ai_addrlen) == 0)
         return true;
-    if (errno != EINPROGRESS || !wait_for(fd, POLLOUT, deadline))
+    if (errno != EINPROGRESS || !wait_for(fd, POLLOUT, patience))
         return false;
     if (getsockopt(fd, SOL_SOCKET, SO_ERROR, &problem, &len) == 0 && problem != 0)
         errno = problem;
     return problem == 0;
 }
 
-static bool send_all(int fd, const char *bytes, size_t len, int64_t deadline)
+static bool send_all(int fd, const char *bytes, size_t len, const struct patience *patience)
 {
     while (len > 0) {
         ssize_t sent = send(fd, bytes, len, MSG_NOSIGNAL);
 
-        if (sent < 0 && (errno != EAGAIN || !wait_for(fd, POLLOUT, deadline)))
+        if (sent < 0 && (errno != EAGAIN || !wait_for(fd, POLLOUT, patience)))
             return false;
         if (sent > 0) {
             bytes += sent;
@@ -56,13 +67,13 @@ static bool send_all(int fd, const char *bytes, size_t len, int64_t deadline)
 }
 
 /* Until the server ends the connection. */
-static bool read_all(int fd, struct strbuf *out, int64_t deadline)
+static bool read_all(int fd, struct strbuf *out, const struct patience *patience)
 {
     char bytes[16384];
     ssize_t got;
 
     while ((got = recv(fd, bytes, sizeof bytes, 0)) != 0) {
-        if (got < 0 && (errno != EAGAIN || !wait_for(fd, POLLIN, deadline)))
+        if (got < 0 && (errno != EAGAIN || !wait_for(fd, POLLIN, patience)))
             return false;
         if (got > 0)
             strbuf_add(out, bytes, (size_t)got);
@@ -74,10 +85,10 @@ static bool read_all(int fd, struct strbuf *out, int64_t deadline)
     return true;
 }
 
-static bool exchange(const struct addrinfo *at, const char *path, struct strbuf *answer)
+static bool exchange(const struct addrinfo *at, const char *path, int stop_fd, struct strbuf *answer)
 {
     int fd = socket(at->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), problem;
-    int64_t deadline = clock_mono_ms() + PATIENCE_MS;
+    const struct patience patience = {clock_mono_ms() + PATIENCE_MS, stop_fd};
     char request[512];
     bool ok;
     int len = snprintf(request, sizeof request,
@@ -87,7 +98,8 @@ static bool exchange(const struct addrinfo *at, const char *path, struct strbuf 
 
     if (fd < 0)
         return false;
-    ok = connected(fd, at, deadline) && send_all(fd, request, (size_t)len, deadline) && read_all(fd, answer, deadline);
+    ok = connected(fd, at, &patience) && send_all(fd, request, (size_t)len, &patience) &&
+         read_all(fd, answer, &patience);
     problem = errno;
     close(fd);
     errno = problem;
@@ -106,7 +118,8 @@ static bool take_body(struct strbuf *answer, int *status, struct strbuf *out)
     return true;
 }
 
-static bool ask(const char *host, int port, const char *path, int *status, struct strbuf *out, struct error *err)
+bool endpoint_ask(const struct endpoint *e, const char *path, int stop_fd, int *status, struct strbuf *out,
+                  struct error *err)
 {
     const struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICSERV};
     struct strbuf answer = STRBUF_INIT;
@@ -115,30 +128,43 @@ static bool ask(const char *host, int port, const char *path, int *status, struc
     bool ok;
     int problem;
 
-    snprintf(service, sizeof service, "%d", port);
-    problem = getaddrinfo(host, service, &hints, &at);
+    snprintf(service, sizeof service, "%d", e->port);
+    problem = getaddrinfo(e->host, service, &hints, &at);
     if (problem != 0)
-        return error_set(err, ERROR_ADMIN_AWAY, "admin.host %s: %s", host, gai_strerror(problem));
-    ok = exchange(at, path, &answer);
+        return error_set(err, ERROR_ADMIN_AWAY, "admin.host %s: %s", e->host, gai_strerror(problem));
+    ok = exchange(at, path, stop_fd, &answer);
     if (!ok)
-        error_set(err, ERROR_ADMIN_AWAY, "no orderd answers at %s port %d: %s", host, port, strerror(errno));
+        error_set(err, ERROR_ADMIN_AWAY, "no orderd answers at %s port %d: %s", e->host, e->port, strerror(errno));
     else if (!(ok = take_body(&answer, status, out)))
-        error_set(err, ERROR_ADMIN_AWAY, "what answers at %s port %d does not speak HTTP", host, port);
+        error_set(err, ERROR_ADMIN_AWAY, "what answers at %s port %d does not speak HTTP", e->host, e->port);
     freeaddrinfo(at);
     strbuf_release(&answer);
     return ok;
 }
 
+bool endpoint_find(struct ctl *ctl, const char *instance, struct endpoint *out, struct error *err)
+{
+    if (!ctl_load_conf(ctl, err) || !admin_port(ctl->conf, instance, &out->port, err))
+        return false;
+    out->host = ctl->conf->admin_host;
+    return true;
+}
+
+void endpoint_advise(struct ctl *ctl)
+{
+    ctl_advise(ctl, "see that orderd runs with admin.enabled, and name its INSTANCE if it has one");
+}
+
 bool endpoint_get(struct ctl *ctl, const char *instance, const char *path, int *status, struct strbuf *out,
                   struct error *err)
 {
-    int port;
+    struct endpoint e;
 
-    if (!ctl_load_conf(ctl, err) || !admin_port(ctl->conf, instance, &port, err))
+    if (!endpoint_find(ctl, instance, &e, err))
         return false;
-    if (ask(ctl->conf->admin_host, port, path, status, out, err))
+    if (endpoint_ask(&e, path, -1, status, out, err))
         return true;
-    ctl_advise(ctl, "see that orderd runs with admin.enabled, and name its INSTANCE if it has one");
+    endpoint_advise(ctl);
     return false;
 }
 

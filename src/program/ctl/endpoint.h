@@ -6,8 +6,20 @@
 
 #include "ctl.h"
 
-/* Gets a page of the endpoint that the configuration and the instance name; within about 5 s. Appends its body to out,
- * *status is HTTP's. false: nobody answers, or it is no orderd (sets ctl->advice). */
+struct endpoint {
+    const char *host; /* of the configuration */
+    int port;
+};
+
+/* Where the replica of that name is asked, by the configuration. */
+ORDERD_MUST_CHECK bool endpoint_find(struct ctl *ctl, const char *instance, struct endpoint *out, struct error *err);
+
+/* Gets a page: appends its body to out, *status is HTTP's; within about 5 s, or soon after stop_fd can be read (-1:
+ * never). false: nobody answers, or it is no orderd. Any thread. */
+ORDERD_MUST_CHECK bool endpoint_ask(const struct endpoint *endpoint, const char *path, int stop_fd, int *status,
+                                    struct strbuf *out, struct error *err);
+
+/* Both, with ctl->advice where it fails. */
 ORDERD_MUST_CHECK bool endpoint_get(struct ctl *ctl, const char *instance, const char *path, int *status,
                                     struct strbuf *out, struct error *err);
 
@@ -15,5 +27,8 @@ ORDERD_MUST_CHECK bool endpoint_get(struct ctl *ctl, const char *instance, const
  * (json_decref). */
 ORDERD_MUST_CHECK json_t *endpoint_status(struct ctl *ctl, const char *instance, struct strbuf *body,
                                           struct error *err);
+
+/* What to do where none answers. */
+void endpoint_advise(struct ctl *ctl);
 
 #endif
