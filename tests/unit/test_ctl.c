@@ -38,7 +38,7 @@ static const struct {
 } mistakes[] = {
     {{NULL},
      "a command is missing (one of migrate, topology, activity, order, outbox, dlq, reconcile, doctor, config, "
-     "status, quiet, resume); "
+     "status, quiet, resume, top); "
      "see `orderctl --help`"},
     {{"migrat", NULL}, "unknown command \"migrat\" (did you mean \"migrate\"?); see `orderctl --help`"},
     {{"xyz", NULL}, "unknown command \"xyz\"; see `orderctl --help`"},

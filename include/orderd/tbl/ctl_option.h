@@ -193,3 +193,7 @@ X(quiet, dry_run, "dry-run", FLAG, "", 0, 0, NULL, "only say which process would
 
 X(resume, wait, "wait", DURATION, "TIME", 0, 86400000, "10s", "how long to wait until it says so")
 X(resume, dry_run, "dry-run", FLAG, "", 0, 0, NULL, "only say which process would be told")
+
+X(top, activity, "activity", NUMBER, "ID", 1, INT64_MAX, "", "show this activity in full; else the first")
+X(top, interval, "interval", DURATION, "TIME", 200, 3600000, "1s", "ask so often")
+X(top, once, "once", FLAG, "", 0, 0, NULL, "print one frame and end")
