@@ -73,7 +73,8 @@ static const struct {
     {{"dlq", "export", "1", "--all", NULL}, "dlq export: " ALL_ALONE HELP_OF("dlq export")},
     {{"dlq", "import", NULL}, "dlq import: FILE is missing" HELP_OF("dlq import")},
     {{"dlq", "history", "--action", "lost", NULL},
-     "dlq history: --action \"lost\" is not one of drained|met_again|died_again|replayed|resolved|rejects_order|"
+     "dlq history: --action \"lost\" is not one of "
+     "drained|met_again|died_again|replayed|renewing|renewed|refused|edited|resolved|rejects_order|"
      "discarded|restored|imported" HELP_OF("dlq history")},
     {{"dlq", "list", "--reason", "sold", NULL},
      "dlq list: there is no reason \"sold\"; `orderctl dlq stats` shows those that occur" HELP_OF("dlq list")},

@@ -117,7 +117,7 @@ X(dlq_show, all, "all", FLAG, "", 0, 0, NULL, "every letter of the table")
 
 X(dlq_history, who, "who", TEXT, "NAME", 1, 200, "", "only what NAME did: name@host, or a name at any host")
 X(dlq_history, action, "action", CHOICE,
-  "drained|met_again|died_again|replayed|resolved|rejects_order|discarded|restored|imported", 0, 0, "",
+  "drained|met_again|died_again|replayed|renewing|renewed|refused|edited|resolved|rejects_order|discarded|restored|imported", 0, 0, "",
   "only what was done so")
 X(dlq_history, since, "since", PAST, "WHEN", 0, 0, "", "only what was done then or later")
 X(dlq_history, until, "until", PAST, "WHEN", 0, 0, "", "only what was done before")
