@@ -209,12 +209,14 @@ ORDERD_MUST_CHECK bool dead_letter_reject(struct db *db, const struct dead_lette
 /* A letter from elsewhere (`orderctl dlq import`): all of *row but id, now, taken_at and body_bytes, with the lines of
  * its audit there (but their ids) before the one that says who imported it, in one transaction. *added is false where
  * the table has a letter of this message id and body, which stays as it is. dry_run: only looks; *added then means that
- * it would be. headers must be a JSON object, the actions' words [a-z_] and at most 32 bytes. */
+ * it would be. headers must be a JSON object, the actions' words [a-z_] and at most 32 bytes. new_body, where ptr is
+ * not NULL, is in force instead of the letter's own, as new_body_by put it there. */
 struct dead_letter_origin {
     const struct dead_letter_action *history;
     size_t history_count;
     const char *who;
     struct slice note;
+    struct slice new_body, new_body_by;
 };
 
 ORDERD_MUST_CHECK bool dead_letter_store_add(struct db *db, const struct dead_letter_row *row,

@@ -193,6 +193,23 @@ START_TEST(killed)
 }
 END_TEST
 
+/* The newest is in force, and the one before it is kept. */
+START_TEST(twice)
+{
+    DLQ_KILLED("edit.after_commit=kill@1", "dlq", "replay", id, "--edit", file, "--confirm", "1");
+    strcat(body, " ");
+    write_file(body);
+    CTL("dlq", "replay", id, "--edit", file, "--confirm", "1", "-q");
+    CTL_SAYS(EXIT_OK, "");
+    ck_assert_int_eq(made("body"), 2);
+    ck_assert_int_eq(testing_ctl_number("SELECT COUNT(*) FROM local_message WHERE payload='%s'", body), 1);
+    ck_assert_int_eq(testing_ctl_number("SELECT COUNT(*) FROM dead_letter_action WHERE action='edited' AND note LIKE "
+                                        "'%zu bytes of %%became %zu bytes of %%'",
+                                        strlen(body) - 1, strlen(body)),
+                     1);
+}
+END_TEST
+
 static void other_buyer(void)
 {
     compose("lost", 9);
@@ -350,6 +367,7 @@ int main(void)
     tcase_add_test(t, shows_first);
     tcase_add_loop_test(t, mends, 0, 2);
     tcase_add_loop_test(t, killed, 0, 2);
+    tcase_add_test(t, twice);
     tcase_add_test(t, refused);
     tcase_add_test(t, two_people);
     tcase_add_test(t, editor);

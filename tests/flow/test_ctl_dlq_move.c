@@ -56,7 +56,7 @@ static int64_t fingerprint(void)
 
 static void wipe(void)
 {
-    testing_ctl_run_sql("DELETE FROM dead_letter_action;DELETE FROM dead_letter");
+    testing_ctl_run_sql("DELETE FROM dead_letter_made;DELETE FROM dead_letter_action;DELETE FROM dead_letter");
 }
 
 static void counted(int64_t added, int64_t known, int64_t wrong)
@@ -121,6 +121,27 @@ START_TEST(history_comes_along)
 END_TEST
 
 /* What was half imported is completed; a letter that was imported is met by a drain as the same one. */
+/* The newest body that a person gave a letter, text or not, and who that was. */
+START_TEST(new_body_comes_along)
+{
+    testing_ctl_run_sql("INSERT INTO dead_letter_made(letter_id,kind,body,who) SELECT id,'body',0x%s,'\u51ac@web' FROM "
+                        "dead_letter WHERE message_id='m1'",
+                        _i ? "ff00" : "7b7d");
+    CTL("dlq", "export", "--message-id", "m1", "-q");
+    keep(testing_ctl.out);
+    wipe();
+    CTL("dlq", "import", file, "--json");
+    counted(1, 0, 0);
+    ck_assert_int_eq(
+        testing_ctl_number("SELECT COUNT(*) FROM dead_letter_made m JOIN dead_letter l ON l.id=m.letter_id "
+                           "WHERE m.kind='body' AND m.body=0x%s AND m.who='\u51ac@web' AND "
+                           "message_id='m1'",
+                           _i ? "ff00" : "7b7d"),
+        1);
+    ck_assert_int_eq(testing_ctl_number("SELECT COUNT(*) FROM dead_letter_made"), 1);
+}
+END_TEST
+
 START_TEST(again_after_a_crash)
 {
     int64_t before = fingerprint();
@@ -224,6 +245,7 @@ int main(void)
     tcase_set_timeout(t, 60);
     tcase_add_test(t, there_and_back);
     tcase_add_test(t, history_comes_along);
+    tcase_add_loop_test(t, new_body_comes_along, 0, 2);
     tcase_add_test(t, again_after_a_crash);
     tcase_add_test(t, some_by_id);
     tcase_add_loop_test(t, wrong_lines, 0, (int)(sizeof lines / sizeof *lines));

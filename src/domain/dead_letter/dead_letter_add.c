@@ -66,6 +66,16 @@ static void add_history(const struct db *db, struct strbuf *sql, const struct de
     strbuf_add_str(sql, "letter_id=@letter;");
 }
 
+static void add_new_body(const struct db *db, struct strbuf *sql, const struct dead_letter_origin *origin)
+{
+    if (!origin->new_body.ptr)
+        return;
+    strbuf_add_str(sql, "INSERT INTO dead_letter_made SET kind='body',");
+    dead_letter_set_bytes(db, sql, "body", origin->new_body);
+    dead_letter_set_text(db, sql, "who", origin->new_body_by, origin->new_body_by.len);
+    strbuf_add_str(sql, "letter_id=@letter;");
+}
+
 bool dead_letter_store_add(struct db *db, const struct dead_letter_row *row, const struct dead_letter_origin *origin,
                            bool dry_run, bool *added, struct error *err)
 {
@@ -79,6 +89,7 @@ bool dead_letter_store_add(struct db *db, const struct dead_letter_row *row, con
     strbuf_add_str(&sql, "START TRANSACTION;");
     add_insert(db, &sql, row);
     add_history(db, &sql, origin);
+    add_new_body(db, &sql, origin);
     strbuf_add_str(&sql, "COMMIT");
     ok = db_run(db, (struct slice){sql.data, sql.len}, err);
     strbuf_release(&sql);

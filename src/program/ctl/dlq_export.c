@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "dlq.h"
+#include "orderd/dead_letter_made.h"
 #include "payload.h"
 #include "record.h"
 
@@ -86,6 +87,20 @@ static bool write_history(struct exporting *x, int64_t id, struct error *err)
     return true;
 }
 
+/* Where another body is in force: that, and whose it is. */
+static bool write_new_body(struct exporting *x, int64_t id, struct error *err)
+{
+    struct dead_letter_body body = {0};
+    bool ok = dead_letter_body_read(x->db, id, &body, err);
+
+    if (ok && body.id) {
+        record_bytes(&x->line, "new_body", (struct slice){body.bytes.data ? body.bytes.data : "", body.bytes.len});
+        record_text(&x->line, "new_body_by", body.who.data);
+    }
+    dead_letter_body_release(&body);
+    return ok;
+}
+
 static bool write_one(struct exporting *x, int64_t id, struct error *err)
 {
     bool found;
@@ -97,7 +112,7 @@ static bool write_one(struct exporting *x, int64_t id, struct error *err)
         x->ctl->code = EXIT_PARTIAL;
         return true;
     }
-    if (!write_history(x, id, err))
+    if (!write_new_body(x, id, err) || !write_history(x, id, err))
         return false;
     record_close(&x->line, '}');
     record_print(&x->line);

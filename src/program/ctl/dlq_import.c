@@ -27,7 +27,8 @@ struct importing {
 struct reading {
     json_t *root;
     struct dead_letter_row row;
-    struct strbuf message_id, content_type, body;
+    struct strbuf message_id, content_type, body, new_body;
+    struct slice new_body_bytes, new_body_by; /* ptr NULL: none */
     char *headers;
     struct dead_letter_action *history; /* as long as the member */
     size_t history_count;
@@ -170,6 +171,14 @@ static void read_history(struct reading *r)
     }
 }
 
+static void read_new_body(struct reading *r)
+{
+    if (!json_object_get(r->root, "new_body") && !json_object_get(r->root, "new_body_base64"))
+        return;
+    r->new_body_bytes = bytes(r, "new_body", "new_body_base64", SIZE_MAX, &r->new_body);
+    r->new_body_by = text(r, "new_body_by", 4 * DEAD_LETTER_WHO_MAX);
+}
+
 static void read_letter(struct reading *r)
 {
     struct slice state = text(r, "state", TEXT_MAX);
@@ -191,6 +200,7 @@ static void read_letter(struct reading *r)
     r->row.message_id = bytes(r, "message_id", "message_id_base64", TEXT_MAX, &r->message_id);
     r->row.content_type = bytes(r, "content_type", "content_type_base64", TEXT_MAX, &r->content_type);
     r->row.body = bytes(r, "body", "body_base64", SIZE_MAX, &r->body);
+    read_new_body(r);
 }
 
 static void end_reading(struct reading *r)
@@ -201,6 +211,7 @@ static void end_reading(struct reading *r)
     strbuf_release(&r->message_id);
     strbuf_release(&r->content_type);
     strbuf_release(&r->body);
+    strbuf_release(&r->new_body);
 }
 
 /* ---- work ---- */
@@ -214,7 +225,11 @@ static void add_wrong(struct importing *m, const char *why, const char *what)
 /* What the database refuses for the letter's own sake is the line's fault. */
 static bool add_letter(struct importing *m, const struct reading *r, struct error *err)
 {
-    struct dead_letter_origin origin = {.history = r->history, .history_count = r->history_count, .who = m->who};
+    struct dead_letter_origin origin = {.history = r->history,
+                                        .history_count = r->history_count,
+                                        .who = m->who,
+                                        .new_body = r->new_body_bytes,
+                                        .new_body_by = r->new_body_by};
     char note[400];
     bool added;
 
