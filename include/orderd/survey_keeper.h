@@ -6,7 +6,9 @@
  *
  * It never touches a lane: one thread, connections of its own, each opened again with back-off. What takes long is done
  * less often: the shards of an activity are asked again after ten times as long as they took to answer, its orders are
- * counted again after twenty times, so that a survey of a million orders costs MySQL a twentieth of one core. */
+ * counted again after twenty times, so that a survey of a million orders costs MySQL a twentieth of one core. No
+ * statement takes longer than half of mysql.read_timeout: an activity whose orders cannot be counted in that time
+ * (about eight million) is told of without them. */
 #ifndef ORDERD_SURVEY_KEEPER_H
 #define ORDERD_SURVEY_KEEPER_H
 

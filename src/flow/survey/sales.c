@@ -8,6 +8,7 @@
 #include "orderd/activity_store.h"
 #include "orderd/check.h"
 #include "orderd/clock.h"
+#include "orderd/log.h"
 #include "orderd/survey_store.h"
 
 /* Over so long is measured how fast it sells. */
@@ -207,11 +208,16 @@ static void forget_rows(struct survey_activity *e)
     e->reconcile_verdict = -1;
 }
 
+static void forget_sale_rows(struct sale *sale)
+{
+    forget_rows(&sale->entry);
+    sale->beyond = SURVEY_UNKNOWN;
+}
+
 void sales_forget(struct surveyor *s)
 {
     for (size_t i = 0; i < s->sale_count; i++) {
-        forget_rows(&s->sales[i]->entry);
-        s->sales[i]->beyond = SURVEY_UNKNOWN;
+        forget_sale_rows(s->sales[i]);
         s->sales[i]->count_next = 0;
     }
 }
@@ -297,15 +303,22 @@ static void see_stock(struct surveyor *s, struct sale *sale, struct sight *sight
     note_taken(sale, &sight->before, surveyor_window_ms(s->base.conf), sight->now);
 }
 
+/* One that the server ended, since it took too long, is no reason to leave the rest unread. */
 static bool count_rows(struct surveyor *s, struct sale *sale, struct sight *sight, struct error *err)
 {
     int64_t began = clock_mono_ms();
 
     keeper_beats(&s->base);
     sight->counted = survey_count(s->db, &sale->activity, &sight->rows, err);
-    if (!sight->counted)
-        return false;
     sale->count_next = sight->now + rest_after(s, clock_mono_ms() - began, COUNT_REST);
+    if (!sight->counted) {
+        forget_sale_rows(sale);
+        if (err->code != ERROR_DB_RESOURCE || !db_usable(s->db))
+            return false;
+        log_event(LOG_EVENT_SURVEY_FAILED, LOG_STR("server", survey_dependency_name(SURVEY_MYSQL)),
+                  LOG_INT("activity_id", sale->activity.id), LOG_ERR(err));
+        return true;
+    }
     note_rows(&sale->entry, &sight->rows);
     sight->again = sight->seen && read_stock(s, sale, &sight->after);
     return true;
