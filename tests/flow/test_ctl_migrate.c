@@ -153,6 +153,29 @@ END_TEST
     "migration 0002_activity was applied from a file with other content: the database was made by another build; "     \
     "restore the file or ask who changed it\n"
 
+/* Longer than mysql.read_timeout: here, since somebody else works with the table. */
+START_TEST(takes_long)
+{
+    struct program up;
+
+    testing_ctl_configure(&(struct testing_ctl_conf){.db_more = "read_timeout = \"2s\"; lock_wait_timeout = \"1s\";"});
+    CTL("migrate", "up");
+    CTL_SAYS(EXIT_OK, "");
+    testing_ctl_run_sql("DELETE FROM schema_migration WHERE version>=13;"
+                        "ALTER TABLE orders DROP KEY k_due, ADD KEY k_due (status, expires_at)");
+    testing_ctl_run_sql("BEGIN");
+    ck_assert_int_eq(testing_ctl_number("SELECT COUNT(*) FROM orders"), 0);
+    program_start(&up, (const char *const[]){"orderctl", "-c", testing_ctl_file, "migrate", "up", NULL});
+    testing_wait(testing_ctl_number("SELECT COUNT(*) FROM information_schema.processlist WHERE db=DATABASE() AND "
+                                    "state='Waiting for table metadata lock' AND time>=3") == 1,
+                 15000, "it waits for longer than mysql.read_timeout");
+    testing_ctl_run_sql("COMMIT");
+    program_wait(&up);
+    ck_assert_msg(up.code == EXIT_OK, "%s", up.err);
+    complete();
+}
+END_TEST
+
 START_TEST(changed_file)
 {
     CTL("migrate", "up");
@@ -272,6 +295,7 @@ int main(void)
     tcase_add_test(t, lock_is_held);
     tcase_add_loop_test(t, killed_in_between, 0, 4);
     tcase_add_test(t, half_applied);
+    tcase_add_test(t, takes_long);
     tcase_add_test(t, changed_file);
     tcase_add_test(t, newer_database);
     tcase_add_test(t, not_migrated);

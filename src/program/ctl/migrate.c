@@ -5,6 +5,9 @@
 #include "print.h"
 #include "record.h"
 
+/* A day: for as long as a statement of a migration is waited for. */
+#define PATIENCE_MS (24 * INT64_C(3600000))
+
 static const struct {
     const char *name;
     enum tint tint;
@@ -96,10 +99,19 @@ static bool apply(struct ctl *ctl, struct db *db, struct error *err)
     return true;
 }
 
+/* An index of a large table takes as long as it takes. To lose the connection meanwhile would end nothing but our
+ * waiting: the server goes on, and the same again would begin anew. */
+static struct db *open_patient(struct ctl *ctl, struct error *err)
+{
+    if (ctl_load_conf(ctl, err))
+        ctl->conf->mysql_read_timeout = PATIENCE_MS;
+    return ctl->conf ? ctl_open_db(ctl, err) : NULL;
+}
+
 bool ctl_migrate_up(struct ctl *ctl, struct error *err)
 {
     struct listing l = {.ctl = ctl, .only_pending = true};
-    struct db *db = ctl_open_db(ctl, err);
+    struct db *db = open_patient(ctl, err);
     bool ok;
 
     if (!db)
