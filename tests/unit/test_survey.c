@@ -399,8 +399,9 @@ static void fill(struct survey *s)
     s->relay_quarantined = 1;
     s->relay_oldest_ms = 250;
     s->dead_open = 12;
-    s->reason_count = 1;
-    s->reasons[0] = (struct survey_reason){"body_not_json", 12};
+    s->reason_count = 2;
+    s->reasons[0] = (struct survey_reason){"body_not_json", 11};
+    s->reasons[1] = (struct survey_reason){"it's; rm *", 1};
     s->activity_count = 1;
     s->activities_left_out = 4;
     snprintf(a.title, sizeof a.title, "Sale \"50%%\" \u51ac");
@@ -433,6 +434,8 @@ START_TEST(json_has_the_contract)
     ck_assert_double_eq_tol(json_real_value(at(object, "backlog.drain_s")), 2.956, 1e-9);
     ck_assert_str_eq(json_string_value(at(object, "dead_letters.by_reason.0.command")),
                      "orderctl dlq list --state open --reason body_not_json");
+    ck_assert_str_eq(json_string_value(at(object, "dead_letters.by_reason.1.command")),
+                     "orderctl dlq list --state open --reason 'it'\\''s; rm *'");
     ck_assert_int_eq(json_integer_value(at(object, "activities.0.id")), 9007199254740993);
     ck_assert_str_eq(json_string_value(at(object, "activities.0.state")), "running");
     ck_assert_int_eq(json_integer_value(at(object, "activities.0.conservation.left")), 400);

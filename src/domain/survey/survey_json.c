@@ -190,12 +190,30 @@ static json_t *queue_of(const struct survey_queue *q)
     return object;
 }
 
+/* As one word for a shell: a reason may have come with a foreign message, and the command is there to be copied. */
+static void add_word(struct strbuf *out, const char *text)
+{
+    if (*text && text[strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-")] == '\0') {
+        strbuf_add_str(out, text);
+        return;
+    }
+    strbuf_add_char(out, '\'');
+    for (; *text; text++) {
+        if (*text == '\'')
+            strbuf_add_str(out, "'\\''");
+        else
+            strbuf_add_char(out, *text);
+    }
+    strbuf_add_char(out, '\'');
+}
+
 static json_t *reason_of(const struct survey_reason *r)
 {
     json_t *object = json_object();
     struct strbuf command = STRBUF_INIT;
 
-    strbuf_addf(&command, "orderctl dlq list --state open --reason %s", r->reason);
+    strbuf_add_str(&command, "orderctl dlq list --state open --reason ");
+    add_word(&command, r->reason);
     set(object, "reason", text_of(r->reason));
     set(object, "open", json_integer(r->open));
     set(object, "command", text_of(command.data));
