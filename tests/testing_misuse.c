@@ -17,7 +17,7 @@ struct testing_line misuse_line;
 static void add_rows(void)
 {
     testing_ctl_run_sql("INSERT INTO local_message(id,message_key,topic,payload,state) "
-                        "VALUES(1,'test.misuse','test.topic','{}','quarantined')");
+                        "VALUES(1,'test.misuse','test.topic','{}','sent')");
     testing_ctl_run_sql(
         "INSERT INTO "
         "dead_letter(id,letter_key,message_id,content_type,body,headers,reason,detail,queue,attempts,died_at,"

@@ -82,6 +82,8 @@ START_TEST(the_whole_life_of_orders_is_good)
     ck_assert_int_ge(scene_fact("payments_late"), found / 10);
     ck_assert_int_eq(scene_fact("payments_wrong"), payments("amount_mismatch"));
     ck_assert_int_eq(scene_fact("applied"), orders("paid"));
+    ck_assert_int_eq(scene_fact("applied") + scene_fact("refund_due") + scene_fact("amount_mismatch"),
+                     scene_fact("payments_different"));
     ck_assert_int_ge(payments("refund_due"), scene_fact("payments_late") + scene_fact("payments_second"));
     ck_assert_int_eq(scene_found("events"), 0);
     ck_assert_int_ge(scene_fact("events"), 4);
