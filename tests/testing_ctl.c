@@ -79,7 +79,7 @@ void testing_ctl_setup(void)
     db_library_init();
     conf = testing_conf(NULL);
     snprintf(schema, sizeof schema, "%s", testing_name("orderd_ctl"));
-    snprintf(file, sizeof file, "%s/%s.conf", testing_dir(), schema);
+    snprintf(file, sizeof file, "%s/%d.conf", testing_dir(), (int)getpid());
     testing_ctl_file = file;
     testing_ctl_schema = schema;
     connect_to(testing_env("ORDERD_DB_NAME"));
