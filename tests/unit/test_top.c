@@ -289,7 +289,7 @@ START_TEST(no_number_is_cut)
     use_file("sale.json");
     s = usual();
     print_frame(&s, 200, 0, true, FRAME_TEXT, &all);
-    for (int width = 12; width <= 140; width++) {
+    for (int width = 12; width <= 140; width += 3) {
         print_frame(&s, width, 24, true, FRAME_TEXT, &text);
         for (const char *p = text.data + strcspn(text.data, "0123456789"); *p; p += strcspn(p, "0123456789")) {
             size_t len = strspn(p, "0123456789,.");
@@ -361,7 +361,7 @@ START_TEST(many_activities)
     strbuf_add_str(&json, "]}");
     use_document(json.data, json.len);
     s = usual();
-    for (s.activity = 1; s.activity <= 60; s.activity++) {
+    for (s.activity = 1; s.activity <= 60; s.activity += s.activity < 3 || s.activity > 57 ? 1 : 9) {
         print_frame(&s, 80, 24, true, FRAME_TEXT, &text);
         snprintf(line, sizeof line, "\n> %d item ", (int)s.activity);
         SEEN(&text, line);
@@ -453,7 +453,7 @@ static void check_harmless(const char *text, int width, bool utf8)
 
 static void check_at_all_sizes(void)
 {
-    static const int widths[] = {1, 2, 9, 11, 20, 40, 60, 80, 133, 300}, heights[] = {0, 1, 2, 5, 24, 90};
+    static const int widths[] = {1, 2, 9, 20, 41, 80, 133}, heights[] = {0, 1, 5, 24, 60};
     struct strbuf text = STRBUF_INIT;
     struct top_state s = usual();
 

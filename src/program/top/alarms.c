@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "layout.h"
+#include "orderd/top.h"
 #include "sale_words.h"
 #include "words.h"
 
@@ -65,8 +66,8 @@ static void of_books(const struct sale_activity *a, struct alarms *list)
     char n[WORD_MAX];
 
     if (a->books.drift != 0 && a->books.drift != SALE_UNKNOWN)
-        advise_about(add(list, FRAME_ALARM, "Activity %" PRId64 ": Redis and MySQL differ by %s units", a->id,
-                         word_count(n, a->books.drift)),
+        advise_about(add(list, FRAME_ALARM, "Activity %" PRId64 ": Redis and MySQL differ by %s unit%s", a->id,
+                         word_count(n, a->books.drift), a->books.drift == 1 ? "" : "s"),
                      "reconcile --activity", a->id);
     if (strcmp(a->verdict, "broken") == 0)
         advise_about(add(list, FRAME_BAD, "Activity %" PRId64 ": the last reconcile found it broken", a->id),
@@ -176,4 +177,14 @@ void top_alarms(const struct top_state *s, struct alarms *list)
     of_relay(s->sale, list);
     of_dead_letters(s->sale, list);
     of_lateness(s, list);
+}
+
+void top_tell_alarms(const struct sale_view *sale, int64_t now, top_alarm_fn on_alarm, void *arg)
+{
+    const struct top_state s = {.sale = sale, .now = now, .why = ""};
+    struct alarms list = {0};
+
+    top_alarms(&s, &list);
+    for (size_t i = 0; i < list.count; i++)
+        on_alarm(arg, list.list[i].tint != FRAME_WARN, list.list[i].text, list.list[i].command);
 }
