@@ -6,6 +6,7 @@
 
 #include "endpoint.h"
 #include "print.h"
+#include "status.h"
 
 static const char *text_of(const json_t *object, const char *name)
 {
@@ -139,7 +140,7 @@ static void print_threads(const struct ctl *ctl, const json_t *s)
     table_end(ctl, &t);
 }
 
-static void print_text(const struct ctl *ctl, const json_t *s)
+static void print_text(struct ctl *ctl, const json_t *s)
 {
     print_head(ctl, s);
     putchar('\n');
@@ -150,6 +151,7 @@ static void print_text(const struct ctl *ctl, const json_t *s)
         print_threads(ctl, s);
     else
         print_workers(ctl, s);
+    status_print_fleet(ctl);
 }
 
 bool ctl_status(struct ctl *ctl, struct error *err)
