@@ -79,6 +79,7 @@ START_TEST(shows_and_quits)
 {
     start();
     ck_assert(tty_shows(&tty, "2 ACTIVITIES"));
+    ck_assert(tty_shows(&tty, " UTC")); /* to the last column */
     ck_assert(tty_shows(&tty, "q quit  ? help  p pause  \u2191\u2193 activity"));
     testing_peer_say("/sale", 200, second);
     tty_await(&tty, "777 messages");
@@ -139,8 +140,25 @@ START_TEST(resize_is_immediate)
     tty_resize(&tty, 1, 1);
     tty_resize(&tty, 80, 24);
     tty_await(&tty, "412 of 1,000 left");
-    tty_type(&tty, "q"); /* and it ends at once, though the daemon has not answered */
+    tty_type(&tty, "q");
     check_ends(0);
+}
+END_TEST
+
+/* It does not wait out the five seconds that an answer may take. */
+START_TEST(quits_while_it_asks)
+{
+    int64_t quit_at;
+    int asked;
+
+    start();
+    testing_peer_say("/sale", 0, "");
+    asked = testing_peer_asked();
+    testing_wait(testing_peer_asked() > asked, 15000, "a question that nobody answers");
+    quit_at = testing_now_ms();
+    tty_type(&tty, "q");
+    check_ends(0);
+    ck_assert_int_lt(testing_now_ms() - quit_at, 4500);
 }
 END_TEST
 
@@ -362,6 +380,20 @@ START_TEST(documents_until_nobody_reads)
 }
 END_TEST
 
+/* A line is not kept back until there are more; and the end of the reader is seen before the next one is due. */
+START_TEST(documents_come_at_once)
+{
+    char line[4096];
+    FILE *out;
+
+    program_start(&p, (const char *const[]){"orderctl", "-c", file, "top", "--json", "--interval", "1h", NULL});
+    out = fdopen(p.out_fd, "r");
+    ck_assert(out && fgets(line, sizeof line, out) && strstr(line, "1800000000000"));
+    fclose(out);
+    ck_assert(waitpid(p.pid, NULL, 0) == p.pid);
+}
+END_TEST
+
 START_TEST(documents_of_a_daemon_that_goes)
 {
     char line[4096], err[512];
@@ -420,6 +452,7 @@ int main(void)
     tcase_add_test(c, keys_do_what_they_say);
     tcase_add_test(c, pause_holds_still);
     tcase_add_test(c, resize_is_immediate);
+    tcase_add_test(c, quits_while_it_asks);
     tcase_add_test(c, interrupt_ends_it);
     tcase_add_loop_test(c, signals_end_it, 0, sizeof ending / sizeof *ending);
     tcase_add_test(c, stops_and_goes_on);
@@ -436,6 +469,7 @@ int main(void)
     tcase_add_test(c, one_frame);
     tcase_add_test(c, one_document);
     tcase_add_test(c, documents_until_nobody_reads);
+    tcase_add_test(c, documents_come_at_once);
     tcase_add_test(c, documents_of_a_daemon_that_goes);
     tcase_add_test(c, frame_that_nobody_can_write);
     suite_add_tcase(suite, c);
