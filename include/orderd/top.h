@@ -27,6 +27,11 @@ struct top {
 ORDERD_MUST_CHECK struct sale_view *top_fetch(const struct top *top, int stop_fd, struct strbuf *text,
                                               struct error *err);
 
+/* What in a document asks for a person, worst first: a sentence, and the command that helps, or "". now: wall ms by the
+ * daemon's clock. The texts are as they came, and live until on_alarm returns. Pure. */
+typedef void (*top_alarm_fn)(void *arg, bool bad, const char *sentence, const char *command);
+void top_tell_alarms(const struct sale_view *sale, int64_t now, top_alarm_fn on_alarm, void *arg);
+
 /* One frame, as high as it needs, without escape sequences (but for colours), onto out. */
 ORDERD_MUST_CHECK bool top_once(const struct top *top, int width, struct strbuf *out, struct error *err);
 
