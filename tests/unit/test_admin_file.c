@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "orderd/admin.h"
+#include "orderd/survey_board.h"
 
 static const struct {
     const char *path, *type, *file;
@@ -20,6 +21,7 @@ static const struct {
 #define FILES ((int)(sizeof files / sizeof *files))
 
 static struct admin *admin;
+static struct survey_board *board;
 static int port;
 static struct testing_reply answer;
 
@@ -28,6 +30,7 @@ static void collect(void *arg, struct admin_view *view)
     (void)arg;
     view->instance = "1";
     view->phase = ADMIN_RUNNING;
+    view->board = board;
 }
 
 static void serve(void)
@@ -35,6 +38,7 @@ static void serve(void)
     struct conf conf = {.admin_host = "127.0.0.1"};
     struct error err = {0};
 
+    board = survey_board_create();
     port = testing_http_port();
     conf.admin_port = port;
     admin = admin_start(&conf, "", collect, NULL, &err);
@@ -44,6 +48,7 @@ static void serve(void)
 static void end(void)
 {
     admin_stop(&admin);
+    survey_board_destroy(&board);
 }
 
 /* GET with one header more, "" for none. */
