@@ -231,11 +231,13 @@ END_TEST
 
 static const struct {
     const char *fault;
-    size_t copies; /* in the end */
+    size_t least, most; /* copies, in the end */
 } crashes[] = {
-    {"create.taken=kill@1", 1},        {"retry.before_publish=kill@1", 1},
-    {"retry.after_confirm=kill@1", 2}, /* in the retry queue, and back from the crash */
-    {"create.before_ack=kill@1", 2},   {"create.after_ack=kill@1", 1},
+    {"create.taken=kill@1", 1, 1},
+    {"retry.before_publish=kill@1", 1, 1},
+    {"retry.after_confirm=kill@1", 2, 2}, /* in the retry queue, and back from the crash */
+    {"create.before_ack=kill@1", 2, 2},
+    {"create.after_ack=kill@1", 1, 2}, /* a connection that is reset may take the acknowledgement with it */
 };
 
 /* A crash may make a copy of a message, but none of its copies has more tries than the list is long; the tries go on
@@ -251,7 +253,7 @@ START_TEST(crash_and_redelivery)
     testing_crash_at(crashes[_i].fault);
     testing_lane_start(1);
     testing_letters_dead(&dead, 1, 500);
-    testing_spy_take(&gone, &went, 3 * crashes[_i].copies, 200);
+    testing_spy_take(&gone, &went, 3 * crashes[_i].least, 200);
     testing_lane_stop();
     for (size_t i = 0; i < went.count; i++) {
         int attempt = atoi(testing_header(&went.list[i], "orderd-attempt"));
@@ -262,8 +264,8 @@ START_TEST(crash_and_redelivery)
     }
     /* The second copy meets the tombstone of the first, perhaps before its own last try. */
     ck_assert_int_ge(per_attempt[3], 1);
-    ck_assert_int_le(per_attempt[1], (int)crashes[_i].copies);
-    ck_assert_int_le(per_attempt[3], (int)crashes[_i].copies);
+    ck_assert_int_le(per_attempt[1], (int)crashes[_i].most);
+    ck_assert_int_le(per_attempt[3], (int)crashes[_i].most);
     ck_assert_uint_eq(dead.count, 1);
     ck_assert_int_eq(testing_number("SELECT COUNT(*) FROM orders WHERE status='rejected'"), 1);
     ck_assert_int_eq(testing_waiting(), 0);
