@@ -30,7 +30,7 @@ struct survey_self {
     char admin[REPLICA_ADMIN_MAX + 1]; /* where it answers HTTP, or "" */
 };
 void survey_board_set_self(struct survey_board *board, const struct survey_self *self);
-/* false: nobody has said yet. */
+/* false: nobody has said yet, and *out is as it was. */
 bool survey_board_self(struct survey_board *board, struct survey_self *out);
 
 #endif

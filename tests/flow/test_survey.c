@@ -204,7 +204,7 @@ START_TEST(one_of_two_replicas_ends)
     WAIT_SALE(1, replicas("ready") == 2);
     snprintf(name, sizeof name, "127.0.0.1:%d", port + 4);
     ck_assert(says("instance", "4") && says("replicas.0.instance", "2") && says("replicas.1.instance", "4"));
-    ck_assert(says("replicas.1.admin", name) && is("replicas.1.pid", orderd[1].pid));
+    ck_assert_msg(says("replicas.1.admin", name) && is("replicas.1.pid", orderd[1].pid), "%s", reply.body);
     ck_assert_int_le(llabs(NUMBER("replicas.0.seen_at") - NUMBER("at")), 5000);
     WAIT_SALE(0, replicas("ready") == 2);
     ck_assert(says("instance", "2"));

@@ -520,9 +520,9 @@ END_TEST
 START_TEST(board_knows_itself)
 {
     struct survey_board *board = survey_board_create();
-    struct survey_self self;
+    struct survey_self self = {.state = REPLICA_LOST};
 
-    ck_assert(!survey_board_self(board, &self));
+    ck_assert(!survey_board_self(board, &self) && self.state == REPLICA_LOST);
     survey_board_set_self(board, &(struct survey_self){.state = REPLICA_DRAINING, .stopped = true, .why = "x"});
     ck_assert(survey_board_self(board, &self) && self.state == REPLICA_DRAINING && self.stopped);
     survey_board_destroy(&board);

@@ -163,7 +163,8 @@ bool survey_board_self(struct survey_board *board, struct survey_self *out)
 
     lock(board);
     has = board->has_self;
-    *out = board->self;
+    if (has)
+        *out = board->self;
     unlock(board);
     return has;
 }

@@ -126,6 +126,7 @@ static void serve(struct daemon *d, const struct conf *conf)
     view_unlock(d);
     control_running(d);
     lanes_start(d, conf);
+    view_tell_fleet(d, view_look(d), false);
     keepers_start(d);
     run_until_stop(d);
     drain(d);
