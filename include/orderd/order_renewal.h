@@ -34,7 +34,7 @@ ORDERD_MUST_CHECK bool order_renewal_find(struct db *db, const struct order_reco
                                           struct error *err);
 
 /* Writes `next` down, with further statements in the same transaction (ptr NULL: none). *begun is false where somebody
- * else was faster: find again. Only from NONE. After DB_LOST: find tells. */
+ * else was faster: find again. Only from NONE. After DB_LOST: find tells. Deadlocks are tried again. */
 ORDERD_MUST_CHECK bool order_renewal_begin(struct db *db, const struct order_renewal *renewal, struct slice with,
                                            bool *begun, struct error *err);
 

@@ -4,7 +4,10 @@
 #include <string.h>
 
 #include "orderd/check.h"
+#include "orderd/clock.h"
 #include "orderd/local_message_admin.h"
+
+#define CONFLICTS_MAX 10
 
 static void note_message(void *arg, size_t index, const struct local_message_row *row)
 {
@@ -77,6 +80,20 @@ bool order_renewal_find(struct db *db, const struct order_record *from, struct o
     return true;
 }
 
+static bool run_patiently(struct db *db, const struct strbuf *sql, struct error *err)
+{
+    for (int tries = 1;; tries++) {
+        error_clear(err);
+        if (db_run(db, (struct slice){sql->data, sql->len}, err))
+            return true;
+        if (db_usable(db))
+            db_rollback(db);
+        if (error_class_of(err) != ERROR_CLASS_TRANSIENT || tries == CONFLICTS_MAX)
+            return false;
+        clock_sleep_ms(10 * tries);
+    }
+}
+
 bool order_renewal_begin(struct db *db, const struct order_renewal *renewal, struct slice with, bool *begun,
                          struct error *err)
 {
@@ -94,11 +111,9 @@ bool order_renewal_begin(struct db *db, const struct order_renewal *renewal, str
         strbuf_add_slice(&sql, with);
     }
     strbuf_add_str(&sql, ";COMMIT");
-    ok = db_run(db, (struct slice){sql.data, sql.len}, err);
+    ok = run_patiently(db, &sql, err);
     strbuf_release(&sql);
     *begun = ok;
-    if (!ok && db_usable(db))
-        db_rollback(db);
     if (!ok && err->code == ERROR_DB_CHECK) {
         error_clear(err);
         return true;
