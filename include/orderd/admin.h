@@ -50,13 +50,13 @@ struct admin_worker {
     int64_t beat_age_ms; /* since it last went round */
 };
 
-/* The whole process at one instant. */
 /* What was done in a second. */
 struct admin_rates {
     int64_t received, created, paid, closed, dead_lettered;
     int64_t p50_us, p99_us, release_lag_p99_ms; /* of that second; 0 where nothing was done */
 };
 
+/* The whole process at one instant. */
 struct admin_view {
     const char *instance; /* "" or the replica's name */
     int64_t started_at;   /* wall ms */

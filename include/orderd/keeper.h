@@ -1,10 +1,10 @@
 /* A keeper is a thread beside the lanes that looks after what no message asks for, turn after turn: the sweep
- * (sweep.h), the walk (walk.h), the calendar (calendar.h). Several processes have the same keepers; each kind says how
- * they keep out of each other's way.
+ * (sweep.h), the walk (walk.h), the calendar (calendar.h), the fleet (fleet.h), the survey (survey_keeper.h). Several
+ * processes have the same keepers; each kind says how they keep out of each other's way.
  *
  * In the quiet mode a kind that takes up work (the sweep, the walk) rests, as lanes do: other processes do it, and
- * where all are quiet, orders must not be closed while their payments wait in a queue. The calendar goes on: sales
- * begin and end by the clock.
+ * where all are quiet, orders must not be closed while their payments wait in a queue. The others go on: sales begin
+ * and end by the clock, and a quiet replica is seen as one.
  *
  * A kind's struct begins with a struct keeper and is zeroed at first. Only src/flow defines kinds. */
 #ifndef ORDERD_KEEPER_H
