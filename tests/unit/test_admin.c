@@ -508,10 +508,47 @@ END_TEST
 
 START_TEST(a_body_is_never_read)
 {
-    static const char request[] = "POST /metrics HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000000\r\n\r\nabc";
+    static const char request[] = "POST /metrics HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000000\r\n\r\nabc";
 
     testing_http_raw(port, request, sizeof request - 1, &answer);
     ck_assert_int_eq(answer.status, 405);
+}
+END_TEST
+
+/* A page of the web that has its name resolve to loopback. */
+START_TEST(foreign_hosts)
+{
+    static const struct {
+        const char *host;
+        int status;
+    } cases[] = {
+        {"localhost", 200},
+        {"LocalHost:9471", 200},
+        {"sale.localhost:1", 200},
+        {"127.0.0.1", 200},
+        {"127.0.0.1:9471", 200},
+        {"[::1]:9471", 200},
+        {"192.0.2.1:80", 200},
+        {"evil.example", 421},
+        {"evil.example:9471", 421},
+        {"127.0.0.1.evil.example", 421},
+        {"notlocalhost", 421},
+        {"localhost.evil", 421},
+        {".localhost", 421},
+        {"1.2.3", 421},
+        {"x", 421},
+    };
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char request[200];
+        int len = snprintf(request, sizeof request, "GET /sale HTTP/1.1\r\nHost: %s\r\n\r\n", cases[i].host);
+
+        testing_http_raw(port, request, (size_t)len, &answer);
+        ck_assert_msg(answer.status == cases[i].status, "%s: %d", cases[i].host, answer.status);
+        ck_assert_int_eq(strstr(answer.body, "dependencies") != NULL, cases[i].status == 200);
+    }
+    testing_http_raw(port, "GET /sale HTTP/1.0\r\n\r\n", 22, &answer);
+    ck_assert_int_eq(answer.status, 200);
 }
 END_TEST
 
@@ -654,6 +691,7 @@ int main(void)
     tcase_add_test(manners, queries);
     tcase_add_test(manners, wrong_methods);
     tcase_add_test(manners, a_body_is_never_read);
+    tcase_add_test(manners, foreign_hosts);
     tcase_add_test(manners, unknown_paths);
     tcase_add_test(manners, no_http_at_all);
     tcase_add_test(manners, huge_requests);

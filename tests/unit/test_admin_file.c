@@ -55,7 +55,7 @@ static void end(void)
 static void get(const char *path, const char *header)
 {
     char request[512];
-    int len = snprintf(request, sizeof request, "GET %s HTTP/1.1\r\nHost: x\r\n%s\r\n", path, header);
+    int len = snprintf(request, sizeof request, "GET %s HTTP/1.1\r\nHost: localhost\r\n%s\r\n", path, header);
 
     testing_http_raw(port, request, (size_t)len, &answer);
 }

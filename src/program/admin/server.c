@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "file.h"
+#include "host.h"
 #include "orderd/admin.h"
 #include "orderd/check.h"
 #include "orderd/clock.h"
@@ -33,6 +34,7 @@ struct admin {
     _Atomic int64_t beat;
     admin_collect_fn collect;
     void *arg;
+    const char *only_host; /* who asks for another one is refused; NULL: anybody may */
 
     /* Owned by the thread alone. */
     struct MHD_Daemon *http;
@@ -137,6 +139,13 @@ static bool asked_for(struct MHD_Connection *connection, const char *name)
            MHD_YES;
 }
 
+static bool is_foreign(const struct admin *admin, struct MHD_Connection *connection)
+{
+    const char *host = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_HOST);
+
+    return admin->only_host && !admin_host_known(host, admin->only_host);
+}
+
 /* The library calls it when the head of a request is there; answered at once, a body is never read. */
 static enum MHD_Result on_request(void *arg, struct MHD_Connection *connection, const char *url, const char *method,
                                   const char *version, const char *body, size_t *body_len, void **state)
@@ -149,6 +158,9 @@ static enum MHD_Result on_request(void *arg, struct MHD_Connection *connection, 
 
     (void)version, (void)body, (void)body_len, (void)state;
     strbuf_reset(&admin->out);
+    if (is_foreign(admin, connection))
+        return refuse(admin, connection, MHD_HTTP_MISDIRECTED_REQUEST,
+                      "on loopback only asked by an address, localhost or admin.host: docs/page.md");
     if (strcmp(method, MHD_HTTP_METHOD_GET) != 0 && strcmp(method, MHD_HTTP_METHOD_HEAD) != 0)
         return refuse(admin, connection, MHD_HTTP_METHOD_NOT_ALLOWED, "only GET and HEAD");
     if (file)
@@ -300,6 +312,7 @@ struct admin *admin_start(const struct conf *conf, const char *instance, admin_c
     admin = check_calloc(1, sizeof *admin);
     admin->collect = collect;
     admin->arg = arg;
+    admin->only_host = admin_host_is_loopback(fd) ? conf->admin_host : NULL;
     for (size_t i = 0; i < CONNECTIONS_MAX; i++)
         admin->slots[i].fd = -1;
     if (!start_http(admin, fd)) {
