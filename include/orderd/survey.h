@@ -21,7 +21,8 @@
  * + messages in the create and retry queues, ready or perhaps unacknowledged)
  *
  * and no lower or higher in normal running, however busy. The window is W of the walk with all retry delays, and what
- * the walk needs to send a lost message again. What exceeds those bounds is the third part of
+ * the walk needs to send a lost message again; for as long after a server was away, whatever is reserved may be on its
+ * way, since nobody could send it before. What exceeds those bounds is the third part of
  *
  *     drift = |redis_off| + |mysql_off| + what of |apart| is beyond what can be in flight
  *

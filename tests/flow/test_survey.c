@@ -19,8 +19,8 @@ static struct testing_reply reply;
 static int port;
 static json_t *sale;
 
-/* The window in which an order may be on its way is half a second here. */
-static void setup(void)
+/* The window in which an order may be on its way is longer than in_flight by 0.32 s here. */
+static void set_up(const char *in_flight)
 {
     char more[900];
 
@@ -31,10 +31,10 @@ static void setup(void)
         more, sizeof more,
         "create: { queue = \"%s\"; lanes = 2; batch_max = 100; prefetch = 200; };\n"
         "payment: { lanes = 0; }; cancel: { lanes = 0; }; log: { level = \"warning\"; };\n"
-        "retry: { delays = \"61ms,62ms\"; }; walk: { enabled = false; in_flight = \"150ms\"; interval = \"100ms\"; };\n"
+        "retry: { delays = \"61ms,62ms\"; }; walk: { enabled = false; in_flight = \"%s\"; interval = \"100ms\"; };\n"
         "survey: { interval = \"100ms\"; lost_after = \"2s\"; };\n"
         "admin: { port = %d; };",
-        SALE_QUEUE, port);
+        SALE_QUEUE, in_flight, port);
     testing_ctl_configure(&(struct testing_ctl_conf){
         .mq_more = "call_timeout = \"1s\"; connect_timeout = \"1s\"; reconnect_max = \"300ms\";",
         .db_more =
@@ -42,6 +42,16 @@ static void setup(void)
         .more = more,
     });
     sale_queue_empty();
+}
+
+static void setup(void)
+{
+    set_up("150ms");
+}
+
+static void setup_slow(void)
+{
+    set_up("2s");
 }
 
 static void start(int i)
@@ -429,6 +439,28 @@ START_TEST(rabbitmq_is_away)
 }
 END_TEST
 
+/* An order that nobody could send while the broker was away is no drift when it is back, but one a window later. */
+START_TEST(orders_wait_for_the_broker)
+{
+    pid_t pid = testing_stack_pid("rabbitmq");
+    int64_t taken_at;
+
+    sale_preheat();
+    start(0);
+    WAIT_SALE(0, all_is_known());
+    kill(pid, SIGSTOP);
+    ck_assert_int_eq(sale_deduct("unsent", 1, 2, 0).code, STOCK_DEDUCT_TAKEN);
+    taken_at = testing_now_ms();
+    WAIT_SALE(0, down("rabbitmq") && testing_now_ms() - taken_at > 3000);
+    ck_assert(is("activities.0.conservation.in_flight", 2) && is("activities.0.conservation.drift", 0));
+    kill(pid, SIGCONT);
+    WAIT_SALE(0, up("rabbitmq") && is("backlog.messages", 0));
+    ck_assert_msg(is("activities.0.conservation.in_flight", 2) && is("activities.0.conservation.drift", 0), "%s",
+                  reply.body);
+    WAIT_SALE(0, is("activities.0.conservation.in_flight", 0) && is("activities.0.conservation.drift", 2));
+}
+END_TEST
+
 static void leave_all_up(void)
 {
     kill(testing_stack_pid("rabbitmq"), SIGCONT);
@@ -439,7 +471,7 @@ static void leave_all_up(void)
 int main(void)
 {
     Suite *s = suite_create("survey");
-    TCase *c = tcase_create("daemons");
+    TCase *c = tcase_create("daemons"), *slow = tcase_create("slow");
 
     tcase_set_timeout(c, 60);
     tcase_add_unchecked_fixture(c, sale_queues_make, sale_queues_delete);
@@ -453,5 +485,11 @@ int main(void)
     tcase_add_test(c, redis_is_away);
     tcase_add_test(c, rabbitmq_is_away);
     suite_add_tcase(s, c);
+    tcase_set_timeout(slow, 60);
+    tcase_add_unchecked_fixture(slow, sale_queues_make, sale_queues_delete);
+    tcase_add_unchecked_fixture(slow, NULL, leave_all_up);
+    tcase_add_checked_fixture(slow, setup_slow, teardown);
+    tcase_add_test(slow, orders_wait_for_the_broker);
+    suite_add_tcase(s, slow);
     return testing_main(s);
 }

@@ -25,7 +25,8 @@ void surveyor_note(struct surveyor *s, enum survey_dependency which, const struc
         line->next_try = 0;
         return;
     }
-    line->next_try = clock_mono_ms() + backoff_next(&line->backoff);
+    s->outage_at = clock_mono_ms();
+    line->next_try = s->outage_at + backoff_next(&line->backoff);
     log_event(LOG_EVENT_SURVEY_FAILED, LOG_STR("server", survey_dependency_name(which)), LOG_ERR(err));
 }
 

@@ -247,15 +247,24 @@ static void note_taken(struct sale *sale, const struct survey_stock *stock, int6
     survey_trail_add(t, now, stock->taken, window);
 }
 
+/* Orders that may not have been sent yet. Without one of the servers neither the web tiers nor the walk send what was
+ * taken before; they have a window for it from when all are back. */
+static int64_t window_orders(const struct surveyor *s, const struct sale *sale, int64_t taken_now, int64_t now)
+{
+    int64_t then, taken;
+
+    if (!survey_trail_before(&sale->taken, now, surveyor_window_ms(s->base.conf), &then, &taken))
+        return SURVEY_UNKNOWN;
+    return s->outage_at != 0 && then <= s->outage_at ? SURVEY_UNKNOWN : taken_now - taken;
+}
+
 static struct survey_flight flight_of(struct surveyor *s, const struct sale *sale, const struct survey_stock *stock,
                                       int64_t now)
 {
     int64_t consumers = s->survey.queue_count > 0 ? s->survey.queues[0].consumers : SURVEY_UNKNOWN;
-    struct survey_flight flight = {.window_orders = SURVEY_UNKNOWN, .queued = s->survey.backlog};
-    int64_t then, taken;
+    struct survey_flight flight = {.window_orders = window_orders(s, sale, stock->taken, now),
+                                   .queued = s->survey.backlog};
 
-    if (survey_trail_before(&sale->taken, now, surveyor_window_ms(s->base.conf), &then, &taken))
-        flight.window_orders = stock->taken - taken;
     if (now < s->unsettled_until && flight.queued != SURVEY_UNKNOWN)
         flight.queued =
             consumers == SURVEY_UNKNOWN ? SURVEY_UNKNOWN : flight.queued + consumers * s->base.conf->create_prefetch;

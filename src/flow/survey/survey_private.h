@@ -42,6 +42,7 @@ struct surveyor {
     bool elected;
     int64_t next, list_next, letters_next, clean_next; /* monotonic ms */
     int64_t unsettled_until; /* monotonic ms: until then old messages may be in the hands of lanes */
+    int64_t outage_at;       /* monotonic ms: when a server was last seen to be away; 0: never */
     int64_t now;             /* the clock of the database, as of the last list */
     struct sale **sales;
     size_t sale_count;
