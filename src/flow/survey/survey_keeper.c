@@ -10,22 +10,30 @@
 
 /* A process that is not the surveyor knows the activities this well, for when MySQL is away. */
 #define LIST_MS 5000
-/* A surveyor that says nothing for so long has vanished with its machine, or hangs: the server ends its session, and it
- * is surveyor no more. */
-#define VANISHED_S 60
 /* Longest rest: the broker must hear of us. */
 #define REST_MS 1000
+
+/* A surveyor that says nothing for longer than this has vanished with its machine, or hangs: the server ends its
+ * session, and it is surveyor no more. Between two statements it may have to wait for the broker and for Redis. */
+static int vanished_s(const struct conf *conf)
+{
+    return (int)((conf->broker_connect_timeout + conf->broker_call_timeout + conf->redis_connect_timeout +
+                  conf->redis_command_timeout + conf->survey_interval) /
+                 1000) +
+           1;
+}
 
 /* A statement that takes too long is ended by the server, well before we would give the connection up for it. */
 static bool bound(struct surveyor *s, struct error *err)
 {
     double limit_ms = (double)s->base.conf->mysql_read_timeout / 2;
+    int vanished = vanished_s(s->base.conf);
     char sql[128];
 
     if (db_vendor(s->db) == DB_MARIADB)
-        snprintf(sql, sizeof sql, "SET SESSION wait_timeout=%d,max_statement_time=%.3f", VANISHED_S, limit_ms / 1000);
+        snprintf(sql, sizeof sql, "SET SESSION wait_timeout=%d,max_statement_time=%.3f", vanished, limit_ms / 1000);
     else
-        snprintf(sql, sizeof sql, "SET SESSION wait_timeout=%d,max_execution_time=%.0f", VANISHED_S, limit_ms);
+        snprintf(sql, sizeof sql, "SET SESSION wait_timeout=%d,max_execution_time=%.0f", vanished, limit_ms);
     return db_run(s->db, slice_of(sql), err);
 }
 
