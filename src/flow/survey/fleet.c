@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "orderd/activity_store.h"
 #include "orderd/backoff.h"
 #include "orderd/clock.h"
 #include "orderd/db.h"
@@ -20,6 +21,7 @@ struct fleet {
     struct keeper base;
     struct db *db;
     struct backoff backoff;
+    int64_t ahead_ms; /* of this machine's clock is that of the database: all times in the table are by that one */
     struct replica row;
     struct {
         int64_t at; /* monotonic ms */
@@ -51,9 +53,20 @@ static void note_self(struct fleet *f)
     if (f->base.shared->board)
         (void)survey_board_self(f->base.shared->board, &self);
     f->row.state = self.state;
-    f->row.started_at = self.started_at;
+    f->row.started_at = self.started_at + f->ahead_ms;
     snprintf(f->row.why, sizeof f->row.why, "%s", self.why);
     snprintf(f->row.admin, sizeof f->row.admin, "%s", self.admin);
+}
+
+static bool connect(struct fleet *f, struct error *err)
+{
+    int64_t now;
+
+    f->db = db_open(f->base.conf, err);
+    if (!f->db || !activity_store_now(f->db, &now, err))
+        return false;
+    f->ahead_ms = now - clock_wall_ms();
+    return true;
 }
 
 static bool put(struct fleet *f, struct error *err)
@@ -62,12 +75,12 @@ static bool put(struct fleet *f, struct error *err)
 
     if (f->db && !db_usable(f->db))
         db_close(&f->db);
-    if (!f->db)
-        f->db = db_open(f->base.conf, err);
     note_reading(f);
+    if (!f->db && !connect(f, err))
+        return false;
     note_self(f);
     report_of(f, &report);
-    return f->db && replica_put(f->db, &f->row, &report, err);
+    return replica_put(f->db, &f->row, &report, err);
 }
 
 static void open_fleet(struct keeper *keeper)

@@ -30,6 +30,11 @@ void surveyor_note(struct surveyor *s, enum survey_dependency which, const struc
     log_event(LOG_EVENT_SURVEY_FAILED, LOG_STR("server", survey_dependency_name(which)), LOG_ERR(err));
 }
 
+int64_t surveyor_wall_ms(const struct surveyor *s)
+{
+    return clock_wall_ms() + s->ahead_ms;
+}
+
 bool surveyor_may_try(const struct surveyor *s, enum survey_dependency which)
 {
     return clock_mono_ms() >= s->lines[which].next_try;
@@ -72,15 +77,16 @@ static void note_replica(void *arg, const struct replica *replica, const struct 
         v->replicas[v->replica_count++] = *replica;
 }
 
-static void note_totals(struct survey *v, const struct replica_totals *totals)
+static void note_totals(struct surveyor *s, const struct replica_totals *totals)
 {
+    struct survey *v = &s->survey;
     int64_t p50 = metric_quantile_of(totals->latency, 0.5), p99 = metric_quantile_of(totals->latency, 0.99);
 
     for (int i = 0; i < REPLICA_COUNT_COUNT; i++)
         v->rates[i] = totals->rates[i];
     v->p50_us = p50 > 0 ? p50 : SURVEY_UNKNOWN;
     v->p99_us = p99 > 0 ? p99 : SURVEY_UNKNOWN;
-    v->replicas_at = clock_wall_ms();
+    v->replicas_at = surveyor_wall_ms(s);
 }
 
 static bool look_at_fleet(struct surveyor *s, struct error *err)
@@ -91,7 +97,7 @@ static bool look_at_fleet(struct surveyor *s, struct error *err)
     s->survey.replica_count = 0;
     if (!replica_read_all(s->db, s->base.conf->survey_lost_after, note_replica, &fleet, err))
         return false;
-    note_totals(&s->survey, &fleet.totals);
+    note_totals(s, &fleet.totals);
     if (!fleet.lost || now < s->clean_next)
         return true;
     s->clean_next = now + CLEAN_MS;
@@ -159,5 +165,5 @@ void surveyor_look(struct surveyor *s)
     sales_look(s);
     s->survey.drain_s = survey_drain_s(s->survey.backlog, finished_rate(&s->survey));
     s->survey.interval_ms = s->base.conf->survey_interval;
-    s->survey.at = clock_wall_ms();
+    s->survey.at = surveyor_wall_ms(s);
 }

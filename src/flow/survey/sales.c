@@ -87,7 +87,10 @@ bool sales_list(struct surveyor *s, struct error *err)
 {
     for (size_t i = 0; i < s->sale_count; i++)
         s->sales[i]->listed = false;
-    if (!activity_store_now(s->db, &s->now, err) || !activity_read_unsettled(s->db, note_activity, s, err))
+    if (!activity_store_now(s->db, &s->now, err))
+        return false;
+    s->ahead_ms = s->now - clock_wall_ms();
+    if (!activity_read_unsettled(s->db, note_activity, s, err))
         return false;
     drop_settled(s);
     if (s->sale_count > 1)
@@ -222,7 +225,7 @@ void sales_forget(struct surveyor *s)
     }
 }
 
-static void note_rows(struct survey_activity *e, const struct survey_rows *rows)
+static void note_rows(const struct surveyor *s, struct survey_activity *e, const struct survey_rows *rows)
 {
     e->held_unpaid = rows->pending;
     e->due_soon = rows->due_soon;
@@ -233,7 +236,7 @@ static void note_rows(struct survey_activity *e, const struct survey_rows *rows)
     e->live = rows->pending_units + rows->paid_units;
     e->reconcile_at = rows->reconcile_at;
     e->reconcile_verdict = rows->reconcile_verdict;
-    e->counted_at = clock_wall_ms();
+    e->counted_at = surveyor_wall_ms(s);
 }
 
 /* A rebuild begins the shards anew, and with them these numbers. */
@@ -328,7 +331,7 @@ static bool count_rows(struct surveyor *s, struct sale *sale, struct sight *sigh
                   LOG_INT("activity_id", sale->activity.id), LOG_ERR(err));
         return true;
     }
-    note_rows(&sale->entry, &sight->rows);
+    note_rows(s, &sale->entry, &sight->rows);
     sight->again = sight->seen && read_stock(s, sale, &sight->after);
     return true;
 }

@@ -44,6 +44,7 @@ struct surveyor {
     int64_t unsettled_until; /* monotonic ms: until then old messages may be in the hands of lanes */
     int64_t outage_at;       /* monotonic ms: when a server was last seen to be away; 0: never */
     int64_t now;             /* the clock of the database, as of the last list */
+    int64_t ahead_ms;        /* of this machine's clock is that of the database, as far as is known */
     struct sale **sales;
     size_t sale_count;
     struct survey survey;
@@ -61,6 +62,9 @@ void surveyor_lose_db(struct surveyor *s, const struct error *err);
 
 /* How long a message may take until the walk has sent it again: what is older is not on its way. */
 int64_t surveyor_window_ms(const struct conf *conf);
+
+/* Wall ms by the clock of the database, which is the same whoever surveys, as long as it has been read once. */
+int64_t surveyor_wall_ms(const struct surveyor *s);
 
 /* From now on, for a window, lanes may have old messages in hand that no queue shows. */
 void surveyor_doubt(struct surveyor *s);
