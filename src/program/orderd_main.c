@@ -9,7 +9,6 @@
 #include "orderd/exitcode.h"
 #include "orderd/log.h"
 #include "orderd/output.h"
-#include "orderd/standard_fds.h"
 #include "orderd/strbuf.h"
 
 #define DEFAULT_CONF "/etc/orderd/orderd.conf"
@@ -203,7 +202,6 @@ int main(int argc, char **argv)
     struct error err = {0};
     struct conf *conf;
 
-    standard_fds_hold();
     output_prepare();
     if (parse(argc, argv, &o, &code))
         return (int)code;

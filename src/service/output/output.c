@@ -1,28 +1,17 @@
 #include "orderd/output.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-/* Opened for reading, so that output to it still fails and is reported. */
-static void hold_standard_files(void)
-{
-    int fd;
-
-    do
-        fd = open("/dev/null", O_RDONLY);
-    while (fd >= 0 && fd <= STDERR_FILENO);
-    if (fd >= 0)
-        close(fd);
-}
+#include "orderd/standard_fds.h"
 
 void output_prepare(void)
 {
-    hold_standard_files();
+    standard_fds_hold();
     signal(SIGPIPE, SIG_IGN);
 }
 
