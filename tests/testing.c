@@ -13,6 +13,7 @@
 __attribute__((constructor)) static void allow_for_slow_machines(void)
 {
     setenv("CK_DEFAULT_TIMEOUT", "30", 0);
+    setenv("CK_TIMEOUT_MULTIPLIER", "2", 0);
 }
 
 static char folder[] = "/tmp/orderd_test.XXXXXX";

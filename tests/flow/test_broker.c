@@ -390,7 +390,7 @@ START_TEST(queue_deleted_while_idle)
     start = clock_mono_ms();
     ck_assert_ok(broker_pump(b, 5000, &err), &err);
     ck_assert(broker_cancelled(b));
-    ck_assert_int_lt(clock_mono_ms() - start, 1000);
+    testing_within(start, 1000);
     declare(queue, quorum, 1);
     ck_assert_ok(broker_consume(b, queue, 10, "again", &err), &err);
     ck_assert(!broker_cancelled(b));
@@ -710,7 +710,7 @@ START_TEST(memory_alarm)
     ck_assert_int_eq(outcome[0], BROKER_OUTCOME_UNKNOWN); /* its late ack changed nothing */
     start = clock_mono_ms();
     broker_close(&b, true);
-    ck_assert_int_lt(clock_mono_ms() - start, 2500);
+    testing_within(start, 2500);
     testing_wait(depth(queue) == 2, 5000, "the first and the third are in the queue");
     delete_queue(queue);
 }
@@ -732,7 +732,7 @@ START_TEST(close_while_blocked)
     testing_wait(broker_pump(b, 50, &err) && broker_blocked(b), 5000, "connection.blocked");
     start = clock_mono_ms();
     broker_close(&b, true);
-    ck_assert_int_lt(clock_mono_ms() - start, 2500);
+    testing_within(start, 2500);
     ck_assert_int_eq(outcome, BROKER_OUTCOME_UNKNOWN);
 }
 END_TEST
@@ -796,12 +796,12 @@ START_TEST(broker_stands_still)
         last = clock_mono_ms();
     } while (n < 65000 && publish(b, queue, "id", (struct slice){body, sizes[_i]}, &outcome[n++], &err));
     ck_assert_int_eq(err.code, ERROR_BROKER_AWAY);
-    ck_assert_int_lt(clock_mono_ms() - last, 3000);
+    testing_within(last, 3000);
     for (unsigned i = 0; i + 1 < n; i++)
         ck_assert_int_eq(outcome[i], BROKER_OUTCOME_UNKNOWN);
     last = clock_mono_ms();
     broker_close(&b, true);
-    ck_assert_int_lt(clock_mono_ms() - last, 500);
+    testing_within(last, 500);
     conf->broker_connect_timeout = 500;
     ck_assert_ptr_null(broker_open(conf, "test", &err)); /* the kernel accepts, nobody answers */
     ck_assert_msg(strstr(err.text, "does not answer the login") != NULL, "%s", err.text);
@@ -831,7 +831,7 @@ START_TEST(close_of_a_dead_peer_is_bounded)
     ck_assert_int_eq(kill((pid_t)atoi(testing_env("ORDERD_MQ_PID")), SIGSTOP), 0);
     start = clock_mono_ms();
     broker_close(&b, true);
-    ck_assert_int_lt(clock_mono_ms() - start, 2600);
+    testing_within(start, 2600);
     wake_broker();
     delete_queue(queue);
 }

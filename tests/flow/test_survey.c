@@ -16,7 +16,7 @@
 
 static struct program orderd[DAEMONS];
 static struct testing_reply reply;
-/* Daemon i answers at port + 2 * (i + 1): the system gives the ports of the other parity to those that connect. */
+/* Daemon i answers at port + 2 * (i + 1). */
 static int port;
 static json_t *sale;
 

@@ -74,7 +74,7 @@ class Browser:
         return self.number
 
     def call(self, method, **params):
-        number, end = self._send(method, params), time.monotonic() + 30
+        number, end = self._send(method, params), time.monotonic() + 90
         while number not in self.replies:
             self._receive(end)
         reply = self.replies.pop(number)
@@ -152,7 +152,7 @@ class Browser:
             raise RuntimeError(f"{expression}: {r['exceptionDetails']}")
         return r["result"].get("value")
 
-    def wait(self, expression, seconds=20):
+    def wait(self, expression, seconds=60):
         """Until it is true; the page as it then is belongs to the complaint where it never becomes so."""
         end = time.monotonic() + seconds
         while time.monotonic() < end:
