@@ -31,8 +31,9 @@
 #include "orderd/dead_letter_store.h"
 #include "orderd/kv.h"
 
-/* Of a verdict that is RENEW, or the SEND of an order whose body was edited: what Redis says against it by now. It
- * becomes REFUSE where that can be foreseen. Reads, changes nothing. */
+/* Of a verdict that is RENEW, or the SEND of an order: what Redis says against it by now. It becomes REFUSE where that
+ * can be foreseen: a new order would get no units; or the number is that of another purchase's reservation, or is done
+ * with. Reads, changes nothing. */
 ORDERD_MUST_CHECK bool dead_letter_foresee(struct db *db, struct kv *kv, const struct dead_letter_row *row,
                                            struct dead_letter_verdict *verdict, struct error *err);
 

@@ -183,6 +183,15 @@ static void has_order_elsewhere(void)
     sale_sell("mine", 3, 2, 0, ORDER_PENDING);
 }
 
+/* Its own units are on their way back, so they count against its buyer. */
+static void not_given_back(void)
+{
+    struct stock_keys keys;
+
+    stock_keys_of(&keys, sale_id, 1);
+    testing_redis_run(sale_kv, "HSET", keys.text[STOCK_KEY_HELD], "dead", "3|0|2|19800|1|1764400000123", NULL);
+}
+
 static void no_shard(void)
 {
     sale_forget(1);
@@ -205,6 +214,11 @@ static void foreign_number(void)
     sale_insert("dead-r1", 9, 2, 2);
 }
 
+static void foreign_chain(void)
+{
+    testing_ctl_run_sql("UPDATE orders SET replaced_by='mine' WHERE order_no='dead'");
+}
+
 static void other_content(void)
 {
     testing_ctl_run_sql("UPDATE orders SET user_id=4 WHERE order_no='dead'");
@@ -217,12 +231,14 @@ static const struct {
 } foreseen[] = {
     {sold_out, "sold out since: shard 1 has 1 units left"},
     {has_order_elsewhere, "buyer has an order: 2 units, and 2 more are over the limit of 3"},
+    {not_given_back, "the units of order dead are not given back yet; a running orderd does that"},
     {paused, "the sale is paused"},
     {no_shard, "shard 1 of activity "},
     {over, "the sale is over"},
     {foreign_tier, "the web tier of activity "},
     {on_its_way, "order dead-r1, which replaces dead, is on its way"},
     {foreign_number, "order dead is rejected, and dead-r1, which should replace it, is another purchase"},
+    {foreign_chain, "order dead is replaced by mine, which is not the number after it"},
     {other_content, "order dead is there and another purchase: buyer, activity, SKU, quantity or amount differ"},
 };
 
@@ -242,6 +258,49 @@ START_TEST(refused_beforehand)
     ck_assert_int_eq(in_state("open"), 1);
     ck_assert_int_eq(actions("renewing"), 0);
     ck_assert_int_eq(testing_ctl_number("SELECT COUNT(*) FROM dead_letter_made"), 0);
+}
+END_TEST
+
+/* One that nobody can follow does not keep the others back; it can be put aside. */
+START_TEST(a_foreign_chain)
+{
+    char second[24];
+
+    rejected("dead2", 4, 1);
+    letter_of("dead2", 4, 1);
+    snprintf(second, sizeof second, "%" PRId64, dlq_id("dead2"));
+    foreign_chain();
+    CTL("dlq", "replay", id, second, "--confirm", "1", "-q");
+    CTL_SAYS(EXIT_PARTIAL, "");
+    ck_assert_int_eq(messages("order.create:dead2-r1"), 1);
+    CTL("dlq", "discard", id, "--note", "a test", "-q");
+    CTL_SAYS(EXIT_OK, "");
+    ck_assert_int_eq(in_state("discarded"), 1);
+    ck_assert_int_eq(actions("rejects_order"), 0);
+}
+END_TEST
+
+/* A new order is bought as soon as the units are given back, under the first number. */
+START_TEST(given_back_first)
+{
+    sale_deduct("slow", 4, 3, 1);
+    sale_insert("slow", 4, 3, 1);
+    testing_ctl_run_sql("UPDATE orders SET status='rejected',reason='stock_short' WHERE order_no='slow';INSERT INTO "
+                        "local_message(message_key,topic,payload) VALUES('stock.return:slow','stock.return','{\"v\":1,"
+                        "\"activity_id\":%s,\"shard\":1,\"epoch\":%d,\"order_no\":\"slow\",\"units_back\":3,"
+                        "\"units_forfeited\":0}')",
+                        sale_text, sale_row().epoch);
+    letter_of("slow", 4, 3);
+    snprintf(id, sizeof id, "%" PRId64, dlq_id("slow"));
+    CTL("dlq", "replay", id, "--confirm", "0", "-q");
+    CTL_SAYS(EXIT_PARTIAL, "");
+    ck_assert_int_eq(orders("slow-r%%", "rejected"), 0);
+    start_daemon();
+    settled();
+    stop_daemon();
+    CTL("dlq", "replay", id, "--confirm", "1", "-q");
+    CTL_SAYS(EXIT_OK, "");
+    ck_assert_int_eq(messages("order.create:slow-r1"), 1);
 }
 END_TEST
 
@@ -665,6 +724,8 @@ int main(void)
     tcase_set_timeout(t, 60);
     tcase_add_test(t, shows_first);
     tcase_add_test(t, refused_beforehand);
+    tcase_add_test(t, a_foreign_chain);
+    tcase_add_test(t, given_back_first);
     tcase_add_test(t, renews);
     tcase_add_test(t, at_its_own_amount);
     tcase_add_test(t, at_a_rate);

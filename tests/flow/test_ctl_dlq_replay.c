@@ -179,6 +179,59 @@ START_TEST(does_it)
 }
 END_TEST
 
+/* Of lost, which Redis holds for user 1 in shard 0. */
+static const struct {
+    const char *from, *to, *why;
+} forged[] = {
+    {"\"user_id\":1", "\"user_id\":9", "Redis holds lost for user 1, 1 units for 9900 in epoch 1, which is not"},
+    {"\"quantity\":1", "\"quantity\":2", "Redis holds lost for user 1, 1 units for 9900 in epoch 1, which is not"},
+    {"\"amount\":9900", "\"amount\":1", "Redis holds lost for user 1, 1 units for 9900 in epoch 1, which is not"},
+    {"\"shard\":0", "\"shard\":3", "Redis holds lost in shard 0, which is not what the body says"},
+    {"\"shard\":0", "\"shard\":99", "Redis holds lost in shard 0, which is not what the body says"},
+};
+
+START_TEST(of_another_purchase)
+{
+    testing_ctl_run_sql("UPDATE dead_letter SET body=REPLACE(body,'%s','%s') WHERE id=%s", forged[_i].from,
+                        forged[_i].to, ids[0]);
+    CTL("dlq", "replay", ids[0], "--confirm", "0", "--json", "-q");
+    CTL_SAYS(EXIT_PARTIAL, "");
+    ck_assert_msg(strstr(testing_ctl.out, forged[_i].why) != NULL, "%s in %s", forged[_i].why, testing_ctl.out);
+    ck_assert_int_eq(rows(), 0);
+    ck_assert_int_eq(in_state("open"), (int64_t)LETTERS);
+}
+END_TEST
+
+/* Its units went back, by somebody who knows; there is no row. */
+START_TEST(done_with)
+{
+    struct stock_keys keys;
+
+    stock_keys_of(&keys, sale_id, 0);
+    testing_redis_run(sale_kv, "HDEL", keys.text[STOCK_KEY_HELD], "lost", NULL);
+    testing_redis_run(sale_kv, "HSET", keys.text[STOCK_KEY_GONE], "lost", "returned", NULL);
+    CTL("dlq", "replay", ids[0], "--confirm", "0", "--json", "-q");
+    CTL_SAYS(EXIT_PARTIAL, "");
+    ck_assert_ptr_nonnull(strstr(testing_ctl.out, "Redis is done with order lost: returned"));
+    ck_assert_int_eq(rows(), 0);
+}
+END_TEST
+
+/* Redis, or the activity, may not say whose it is: after a loss, or in a web tier that keeps no reservations. */
+START_TEST(of_unknown_purchase)
+{
+    static const char *const sql[] = {"UPDATE activity SET reservations=0", "UPDATE dead_letter SET body=REPLACE(body,"
+                                                                            "'\"activity_id\":','\"activity_id\":9')"};
+
+    sale_flush();
+    if (_i > 0)
+        testing_ctl_run_sql("%s", sql[_i - 1]);
+    CTL("dlq", "replay", ids[0], "--confirm", "1", "-q");
+    CTL_SAYS(EXIT_OK, "");
+    ck_assert_int_eq(rows(), 1);
+}
+END_TEST
+
 static const struct {
     const char *fault, *left; /* what is to be confirmed then */
 } kills[] = {{"replay.before_commit=kill@1", "3"},
@@ -226,6 +279,9 @@ int main(void)
     tcase_add_test(t, shows_first);
     tcase_add_test(t, does_it);
     tcase_add_loop_test(t, killed, 0, (int)(sizeof kills / sizeof *kills));
+    tcase_add_loop_test(t, of_another_purchase, 0, (int)(sizeof forged / sizeof *forged));
+    tcase_add_test(t, done_with);
+    tcase_add_loop_test(t, of_unknown_purchase, 0, 3);
     tcase_add_test(t, becomes_an_order);
     suite_add_tcase(suite, t);
     return testing_main(suite);

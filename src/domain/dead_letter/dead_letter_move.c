@@ -149,8 +149,12 @@ static bool end_of_begun(struct db *db, struct kv *kv, const struct order_record
     struct order_renewal renewal;
     bool held;
 
-    if (!order_renewal_find(db, record, &renewal, err))
-        return false;
+    if (!order_renewal_find(db, record, &renewal, err)) {
+        if (err->code != ERROR_REFUSED) /* that is a chain which foreign hands wrote on: nothing of ours was begun */
+            return false;
+        error_clear(err);
+        return true;
+    }
     end->decides = renewal.stage == ORDER_RENEWAL_BEGUN;
     end->reservations = true;
     if (!end->decides)

@@ -1,7 +1,6 @@
 #include "orderd/dead_letter_renew.h"
 
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -22,131 +21,6 @@ struct renewing {
     struct order order; /* the new one; user_seq, epoch and reserved_at are known after the deduct */
     struct error *err;
 };
-
-static void refuse(struct dead_letter_verdict *v, const char *fmt, ...) ORDERD_PRINTF(2, 3);
-static void refuse(struct dead_letter_verdict *v, const char *fmt, ...)
-{
-    va_list ap;
-
-    v->fate = DEAD_LETTER_REFUSE;
-    va_start(ap, fmt);
-    vsnprintf(v->why, sizeof v->why, fmt, ap);
-    va_end(ap);
-}
-
-/* ---- foresight ---- */
-
-/* false: err, or the verdict is REFUSE; *ok tells which. */
-static bool read_activity(struct db *db, struct dead_letter_verdict *v, int64_t id, struct activity *out, bool *ok,
-                          struct error *err)
-{
-    *ok = activity_store_get(db, id, out, err);
-    if (*ok && out->reservations)
-        return true;
-    if (!*ok && err->code != ERROR_REFUSED)
-        return false;
-    if (*ok)
-        refuse(v, "the web tier of activity %" PRId64 " takes stock by itself: the shop has to sell it anew", id);
-    else
-        refuse(v, "there is no activity %" PRId64, id);
-    error_clear(err);
-    *ok = true;
-    return false;
-}
-
-/* Units of the buyer's live orders. */
-static bool read_bought(struct db *db, const struct order *o, int64_t *units, struct error *err)
-{
-    struct strbuf sql = STRBUF_INIT;
-    bool ok;
-
-    strbuf_addf(&sql,
-                "SELECT CAST(COALESCE(SUM(quantity),0) AS SIGNED) FROM orders WHERE activity_id=%" PRId64
-                " AND live_user=%" PRId64,
-                o->activity_id, o->user_id);
-    ok = db_query_i64(db, (struct slice){sql.data, sql.len}, 0, units, err);
-    strbuf_release(&sql);
-    return ok;
-}
-
-static bool is_over(const struct activity *a)
-{
-    return a->state == ACTIVITY_ENDED || a->state == ACTIVITY_SETTLED;
-}
-
-/* In the order in which deduct tests. */
-static void judge_shard(struct dead_letter_verdict *v, const struct activity *a, const struct stock_audit *s,
-                        int64_t bought)
-{
-    const struct order *o = &v->renewal.last.order;
-
-    if (is_over(a) || (s->code == STOCK_AUDIT_PRESENT && s->now >= s->ends_at))
-        refuse(v, "the sale is over");
-    else if (s->code != STOCK_AUDIT_PRESENT)
-        refuse(v, "shard %" PRId32 " of activity %" PRId64 ": %s", o->shard, a->id,
-               stock_code_sentence(STOCK_SCRIPT_AUDIT, s->code));
-    else if (s->epoch != a->epoch)
-        refuse(v, "activity %" PRId64 " is being rebuilt; try it again after that", a->id);
-    else if (s->now < s->starts_at)
-        refuse(v, "the sale has not begun");
-    else if (s->paused)
-        refuse(v, "the sale is paused");
-    else if (bought + o->quantity > s->limit)
-        refuse(v, "buyer has an order: %" PRId64 " units, and %" PRId32 " more are over the limit of %" PRId64, bought,
-               o->quantity, s->limit);
-    else if (s->left < o->quantity)
-        refuse(v, "sold out since: shard %" PRId32 " has %" PRId64 " units left", o->shard, s->left);
-}
-
-static bool foresee_renewal(struct db *db, struct kv *kv, struct dead_letter_verdict *v, struct error *err)
-{
-    const struct order *o = &v->renewal.last.order;
-    struct activity activity;
-    struct stock_audit shard;
-    int64_t bought;
-    bool ok;
-
-    if (!read_activity(db, v, o->activity_id, &activity, &ok, err))
-        return ok;
-    if (v->renewal.stage == ORDER_RENEWAL_BEGUN)
-        return true; /* it may have its units: only the deduct tells */
-    if (!stock_audit(kv, o->activity_id, o->shard, &shard, err) || !read_bought(db, o, &bought, err))
-        return false;
-    judge_shard(v, &activity, &shard, bought);
-    return true;
-}
-
-/* A person wrote this body: its number may be somebody else's. */
-static bool foresee_edited(struct kv *kv, struct dead_letter_verdict *v, struct error *err)
-{
-    const struct order *o = &v->order;
-    struct stock_sought sought = {o->shard, slice_of(o->order_no), 0, 0};
-    struct stock_seen seen;
-    int64_t now;
-
-    if (!stock_look(kv, o->activity_id, &sought, 1, &seen, &now, err))
-        return false;
-    if (seen.held && (!seen.held_valid || seen.user != o->user_id || seen.quantity != o->quantity ||
-                      seen.amount != o->amount || seen.epoch != o->epoch))
-        refuse(v,
-               "Redis holds %s for user %" PRId64 ", %" PRId64 " units for %" PRId64 " in epoch %" PRId64
-               ", which is not what the body says",
-               o->order_no, seen.user, seen.quantity, seen.amount, seen.epoch);
-    else if (!seen.gone_valid || seen.gone != STOCK_GONE_NONE)
-        refuse(v, "Redis is done with order %s: %s", o->order_no,
-               seen.gone_valid ? stock_gone_name(seen.gone) : "its word is none of ours");
-    return true;
-}
-
-bool dead_letter_foresee(struct db *db, struct kv *kv, const struct dead_letter_row *row, struct dead_letter_verdict *v,
-                         struct error *err)
-{
-    if (v->fate == DEAD_LETTER_RENEW)
-        return foresee_renewal(db, kv, v, err);
-    if (v->fate == DEAD_LETTER_SEND && v->is_order && row->body_id != 0)
-        return foresee_edited(kv, v, err);
-    return true;
-}
 
 /* ---- one at a time ---- */
 
@@ -198,7 +72,7 @@ static bool find(struct renewing *r)
         return false;
     if (!found)
         return error_set(r->err, ERROR_INTERNAL, "order %s was there and is not any more", r->v->order_no);
-    return order_renewal_find(r->with->db, &record, &r->v->renewal, r->err);
+    return dead_letter_find_renewal(r->with->db, &record, r->v, r->err);
 }
 
 static void create_key(const struct renewing *r, char out[LOCAL_MESSAGE_KEY_MAX + 1])
@@ -219,7 +93,7 @@ static void add_link(const struct renewing *r, struct strbuf *sql)
     dead_letter_add_message(r->with->db, sql, &made);
 }
 
-/* Only of an open letter. */
+/* Only of an open letter that has the body which was judged. */
 static bool begin(struct renewing *r)
 {
     struct strbuf with = STRBUF_INIT;
@@ -230,6 +104,7 @@ static bool begin(struct renewing *r)
              r->v->renewal.next);
     strbuf_addf(&with, "UPDATE dead_letter SET times=times WHERE id=%" PRId64 " AND state='open';" DB_GUARD_ONE_ROW ";",
                 r->row->id);
+    dead_letter_add_body_guard(&with, r->row->id, r->row->body_id);
     add_link(r, &with);
     strbuf_add_char(&with, ';');
     dead_letter_add_action(r->with->db, &with, r->row->id, "renewing", r->with->who, slice_of(note));
@@ -245,10 +120,10 @@ static bool reach_begun(struct renewing *r)
 {
     if (!find(r))
         return false;
-    if (r->v->renewal.stage == ORDER_RENEWAL_NONE && (!begin(r) || !find(r)))
+    if (r->v->fate == DEAD_LETTER_RENEW && r->v->renewal.stage == ORDER_RENEWAL_NONE && (!begin(r) || !find(r)))
         return false;
-    if (r->v->renewal.stage != ORDER_RENEWAL_BEGUN)
-        refuse(r->v, FASTER);
+    if (r->v->fate == DEAD_LETTER_RENEW && r->v->renewal.stage != ORDER_RENEWAL_BEGUN)
+        dead_letter_refuse(r->v, FASTER);
     return true;
 }
 
@@ -275,7 +150,7 @@ static bool reject(struct renewing *r, enum reason reason, int32_t units)
     ok = dead_letter_run_rejection(r->with->db, &rejection, &theirs, r->err);
     strbuf_release(&with);
     if (ok && theirs)
-        refuse(r->v, FASTER);
+        dead_letter_refuse(r->v, FASTER);
     return ok;
 }
 
@@ -304,10 +179,10 @@ static void add_message(const struct renewing *r, struct strbuf *sql)
 static bool put_aside(struct renewing *r, enum dead_letter_moved result, enum dead_letter_state was)
 {
     if (result == DEAD_LETTER_THERE) {
-        refuse(r->v, FASTER);
+        dead_letter_refuse(r->v, FASTER);
         return true;
     }
-    refuse(r->v, "it is %s by now", dead_letter_state_name(was));
+    dead_letter_refuse(r->v, "it is %s by now", dead_letter_state_name(was));
     return reject(r, REASON_DISCARDED, r->order.quantity);
 }
 
@@ -331,7 +206,7 @@ static bool send(struct renewing *r)
     strbuf_release(&sql);
     if (!ok && r->err->code == ERROR_DB_DUPLICATE) { /* the message is there */
         error_clear(r->err);
-        refuse(r->v, FASTER);
+        dead_letter_refuse(r->v, FASTER);
         return true;
     }
     return ok && (result == DEAD_LETTER_MOVED || put_aside(r, result, was));
@@ -346,25 +221,26 @@ static enum reason read_refusal(struct renewing *r, const struct stock_deducted 
 
     switch (answer->code) {
     case STOCK_DEDUCT_SHORT:
-        refuse(r->v, "sold out since: shard %" PRId32 " has %" PRId64 " units left", o->shard, answer->left);
+        dead_letter_refuse(r->v, "sold out since: shard %" PRId32 " has %" PRId64 " units left", o->shard,
+                           answer->left);
         return REASON_SOLD_OUT;
     case STOCK_DEDUCT_OVER_LIMIT:
-        refuse(r->v, "buyer has an order: %" PRId32 " more are over the limit of %" PRId32, o->quantity,
-               r->activity.per_user_limit);
+        dead_letter_refuse(r->v, "buyer has an order: %" PRId32 " more are over the limit of %" PRId32, o->quantity,
+                           r->activity.per_user_limit);
         return REASON_BUYER_HAS_ORDER;
     case STOCK_DEDUCT_GONE:
-        refuse(r->v, "Redis is done with order %s: %s", o->order_no, answer->note);
+        dead_letter_refuse(r->v, "Redis is done with order %s: %s", o->order_no, answer->note);
         return REASON_NUMBER_GONE;
     case STOCK_DEDUCT_CLOSED:
         if (strcmp(answer->note, "ended") == 0) {
-            refuse(r->v, "the sale is over");
+            dead_letter_refuse(r->v, "the sale is over");
             return REASON_SALE_OVER;
         }
-        refuse(r->v, "not for sale now: %s; order %s waits for another try", answer->note, o->order_no);
+        dead_letter_refuse(r->v, "not for sale now: %s; order %s waits for another try", answer->note, o->order_no);
         return REASON_NONE;
     default:
-        refuse(r->v, "%s; order %s waits for another try", stock_code_sentence(STOCK_SCRIPT_DEDUCT, answer->code),
-               o->order_no);
+        dead_letter_refuse(r->v, "%s; order %s waits for another try",
+                           stock_code_sentence(STOCK_SCRIPT_DEDUCT, answer->code), o->order_no);
         return REASON_NONE;
     }
 }
@@ -413,7 +289,7 @@ static bool renew_locked(struct renewing *r)
         return false;
     if (r->v->fate != DEAD_LETTER_RENEW)
         return true;
-    if (!read_activity(r->with->db, r->v, r->v->renewal.last.order.activity_id, &r->activity, &ok, r->err))
+    if (!dead_letter_read_activity(r->with->db, r->v, r->v->renewal.last.order.activity_id, &r->activity, &ok, r->err))
         return ok;
     return take_and_send(r);
 }
@@ -427,7 +303,7 @@ bool dead_letter_renew(const struct dead_letter_renewing *with, const struct dea
     if (!lock(&r, &locked))
         return false;
     if (!locked) {
-        refuse(verdict, "somebody else is replaying it");
+        dead_letter_refuse(verdict, "somebody else is replaying it");
         return true;
     }
     ok = renew_locked(&r);

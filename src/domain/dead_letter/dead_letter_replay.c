@@ -3,7 +3,6 @@
 
 #include <inttypes.h>
 #include <jansson.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -102,17 +101,6 @@ bool dead_letter_can_be_taken(const struct dead_letter_row *row, const char *cre
 
 /* ---- the message of a new order ---- */
 
-static void refuse(struct dead_letter_verdict *v, const char *fmt, ...) ORDERD_PRINTF(2, 3);
-static void refuse(struct dead_letter_verdict *v, const char *fmt, ...)
-{
-    va_list ap;
-
-    v->fate = DEAD_LETTER_REFUSE;
-    va_start(ap, fmt);
-    vsnprintf(v->why, sizeof v->why, fmt, ap);
-    va_end(ap);
-}
-
 /* How often it was bought anew so far. */
 static long renewals(const struct order_renewal *renewal)
 {
@@ -121,18 +109,31 @@ static long renewals(const struct order_renewal *renewal)
     return dash ? strtol(dash + 2, NULL, 10) : 0;
 }
 
+bool dead_letter_find_renewal(struct db *db, const struct order_record *record, struct dead_letter_verdict *v,
+                              struct error *err)
+{
+    v->fate = DEAD_LETTER_RENEW;
+    if (order_renewal_find(db, record, &v->renewal, err))
+        return true;
+    if (err->code != ERROR_REFUSED)
+        return false;
+    dead_letter_refuse(v, "%s", err->text);
+    error_clear(err);
+    return true;
+}
+
 static void judge_renewal(struct dead_letter_verdict *v, int64_t max)
 {
     const struct order_renewal *r = &v->renewal;
     const char *last = r->last.order.order_no;
 
-    v->fate = DEAD_LETTER_RENEW;
     if (r->taken_by_other)
-        refuse(v, "order %s is rejected, and %s, which should replace it, is another purchase", v->order_no, last);
+        dead_letter_refuse(v, "order %s is rejected, and %s, which should replace it, is another purchase", v->order_no,
+                           last);
     else if (r->stage == ORDER_RENEWAL_SPENT || (r->stage == ORDER_RENEWAL_NONE && renewals(r) >= max))
-        refuse(v, "its order was bought anew %ld times, and %s is rejected too", renewals(r), last);
+        dead_letter_refuse(v, "its order was bought anew %ld times, and %s is rejected too", renewals(r), last);
     else if (r->stage == ORDER_RENEWAL_SENT)
-        refuse(v, "order %s, which replaces %s, is on its way", r->next, last);
+        dead_letter_refuse(v, "order %s, which replaces %s, is on its way", r->next, last);
     else if (r->stage == ORDER_RENEWAL_BEGUN)
         snprintf(v->why, sizeof v->why, "order %s is rejected for good; its new order %s was begun and is completed",
                  last, r->next);
@@ -151,14 +152,15 @@ static bool judge_order(struct db *db, struct dead_letter_verdict *v, const stru
                         int64_t max, struct error *err)
 {
     if (found && !order_same_content(&v->order, &record->order)) {
-        refuse(v, "order %s is there and another purchase: buyer, activity, SKU, quantity or amount differ",
-               v->order_no);
+        dead_letter_refuse(v, "order %s is there and another purchase: buyer, activity, SKU, quantity or amount differ",
+                           v->order_no);
         return true;
     }
     if (found && record->status == ORDER_REJECTED) {
-        if (!order_renewal_find(db, record, &v->renewal, err))
+        if (!dead_letter_find_renewal(db, record, v, err))
             return false;
-        judge_renewal(v, max);
+        if (v->fate == DEAD_LETTER_RENEW)
+            judge_renewal(v, max);
         return true;
     }
     v->fate = found ? DEAD_LETTER_RESOLVE : DEAD_LETTER_SEND;
@@ -201,7 +203,7 @@ bool dead_letter_judge_replay(struct db *db, const struct dead_letter_row *row, 
 {
     *out = (struct dead_letter_verdict){.fate = DEAD_LETTER_REFUSE};
     if (row->state != DEAD_LETTER_OPEN) {
-        refuse(out, "it is %s", dead_letter_state_name(row->state));
+        dead_letter_refuse(out, "it is %s", dead_letter_state_name(row->state));
         return true;
     }
     if (!read_letter(row, create_queue, out))
@@ -216,7 +218,7 @@ bool dead_letter_judge_replay(struct db *db, const struct dead_letter_row *row, 
         snprintf(out->why, sizeof out->why, "it names several orders");
     }
     if (out->fate == DEAD_LETTER_SEND && out->replays >= max)
-        refuse(out, "it was replayed %" PRId64 " times and came back", out->replays);
+        dead_letter_refuse(out, "it was replayed %" PRId64 " times and came back", out->replays);
     return true;
 }
 

@@ -2,6 +2,7 @@
 #ifndef ORDERD_DEAD_LETTER_ROW_H
 #define ORDERD_DEAD_LETTER_ROW_H
 
+#include "orderd/activity.h"
 #include "orderd/dead_letter_made.h"
 #include "orderd/dead_letter_store.h"
 #include "orderd/order_rejection.h"
@@ -48,6 +49,17 @@ void dead_letter_add_outgoing(const struct db *db, struct strbuf *sql, const str
 /* Stops the transaction, DB_CHECK, unless `seen` is still the letter's newest body (0: its own). For a transaction that
  * has locked the letter's row. */
 void dead_letter_add_body_guard(struct strbuf *sql, int64_t letter_id, int64_t seen);
+
+/* REFUSE, and why. */
+void dead_letter_refuse(struct dead_letter_verdict *v, const char *fmt, ...) ORDERD_PRINTF(2, 3);
+
+/* The activity, for a renewal. false: err, or the verdict is REFUSE; *ok tells which. */
+bool dead_letter_read_activity(struct db *db, struct dead_letter_verdict *v, int64_t id, struct activity *out, bool *ok,
+                               struct error *err);
+
+/* order_renewal_find, and RENEW; or REFUSE where foreign hands wrote something else into the chain. */
+ORDERD_MUST_CHECK bool dead_letter_find_renewal(struct db *db, const struct order_record *record,
+                                                struct dead_letter_verdict *v, struct error *err);
 
 /* order_rejection_run, again after a conflict. *theirs: it has a row already, so theirs stands. */
 ORDERD_MUST_CHECK bool dead_letter_run_rejection(struct db *db, const struct order_rejection *rejection, bool *theirs,

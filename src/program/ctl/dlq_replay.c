@@ -126,7 +126,7 @@ static bool read_letter(struct replaying *r, int64_t id, bool *found, struct err
 /* Only what concerns stock needs Redis. */
 static bool foresee(struct replaying *r, struct dead_letter_verdict *v, struct error *err)
 {
-    bool needed = v->fate == DEAD_LETTER_RENEW || (v->fate == DEAD_LETTER_SEND && v->is_order && r->row.body_id != 0);
+    bool needed = v->fate == DEAD_LETTER_RENEW || (v->fate == DEAD_LETTER_SEND && v->is_order);
 
     if (!needed)
         return true;
