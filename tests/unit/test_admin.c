@@ -186,6 +186,7 @@ static void survey_the_sale(void)
     s.activities[0].drift = 2;
     s.activities[0].redis_off = -2;
     s.activities[0].shard_missing = 1;
+    s.activities[0].counted_at = s.at;
     s.activities[0].reconcile_at = 1764400000000;
     s.activities[0].reconcile_verdict = BALANCE_BROKEN;
     a.id = 1002;
@@ -193,6 +194,7 @@ static void survey_the_sale(void)
     a.ends_at = INT64_MAX;
     survey_activity_init(&s.activities[1], &a);
     s.activities[1].shard_missing = 4;
+    s.activities[1].counted_at = s.at;
     a.id = 1003;
     a.starts_at = INT64_MAX - 1; /* there is time yet */
     survey_activity_init(&s.activities[2], &a);
@@ -244,6 +246,8 @@ START_TEST(sale_is_known)
         ck_assert_msg(testing_http_metric(page, wanted[i].series) == wanted[i].value, "%s is %f", wanted[i].series,
                       testing_http_metric(page, wanted[i].series));
     ck_assert(isnan(testing_http_metric(page, "orderd_activity_orders_overdue{activity=\"1001\"}")));
+    ck_assert(
+        isnan(testing_http_metric(page, "orderd_activity_reconcile_verdict{activity=\"1003\",verdict=\"broken\"}")));
     ck_assert(isnan(testing_http_metric(page, "orderd_dependency_up{dependency=\"mysql\"}")));
     ck_assert(strstr(page, "created") == NULL || strstr(page, "reason=\"created\"") == NULL);
 }

@@ -254,7 +254,7 @@ START_TEST(unknown_is_a_dash)
     print_frame(&s, 80, 0, true, FRAME_TEXT, &text);
     SEEN(&text, "- of 1,000 left  -  -/s  sold out in -");
     SEEN(&text, "- unpaid  due soon -  overdue -  paid -  released -");
-    SEEN(&text, "drift -  in flight -  never reconciled");
+    SEEN(&text, "drift -  in flight -  reconciled -\n");
     SEEN(&text, "Redis: left -, held -, sold -, off -");
     SEEN(&text, "p50 -  p99 -");
     SEEN(&text, "- messages  done in -");

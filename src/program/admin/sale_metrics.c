@@ -150,10 +150,13 @@ static void add_reconcile(struct strbuf *out, const struct survey *s)
     }
     metrics_head(out, PREFIX "activity_reconcile_verdict", "gauge", "1 for what that reconciliation said.");
     for (size_t i = 0; i < s->activity_count; i++) {
-        for (int v = BALANCE_CLEAN; v <= BALANCE_BROKEN; v++)
-            strbuf_addf(out, PREFIX "activity_reconcile_verdict{activity=\"%" PRId64 "\",verdict=\"%s\"} %d\n",
-                        s->activities[i].id, balance_verdict_name((enum balance_verdict)v),
-                        s->activities[i].reconcile_verdict == v);
+        const struct survey_activity *a = &s->activities[i];
+
+        for (int v = BALANCE_CLEAN; v <= BALANCE_BROKEN; v++) {
+            strbuf_addf(out, PREFIX "activity_reconcile_verdict{activity=\"%" PRId64 "\",verdict=\"%s\"}", a->id,
+                        balance_verdict_name((enum balance_verdict)v));
+            add_value(out, a->counted_at == SURVEY_UNKNOWN ? SURVEY_UNKNOWN : a->reconcile_verdict == v);
+        }
     }
 }
 

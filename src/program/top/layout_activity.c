@@ -108,7 +108,9 @@ static void add_reconcile(const struct top_state *s, struct sheet *p, const stru
     char ago[WORD_MAX];
     bool broken = strcmp(a->verdict, "broken") == 0;
 
-    if (a->reconciled_at == SALE_UNKNOWN || !a->verdict[0])
+    if (a->held_unpaid == SALE_UNKNOWN) /* MySQL, where both are read, is away */
+        sheet_field(p, FRAME_DIM, "reconciled -");
+    else if (a->reconciled_at == SALE_UNKNOWN || !a->verdict[0])
         sheet_field(p, FRAME_DIM, "never reconciled");
     else
         sheet_field(p, broken ? FRAME_BAD : FRAME_PLAIN, "reconciled %s ago: %.20s",
