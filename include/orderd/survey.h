@@ -21,8 +21,9 @@
  * + messages in the create and retry queues, ready or perhaps unacknowledged)
  *
  * and no lower or higher in normal running, however busy. The window is W of the walk with all retry delays, and what
- * the walk needs to send a lost message again; for as long after a server was away, whatever is reserved may be on its
- * way, since nobody could send it before. What exceeds those bounds is the third part of
+ * the walk needs to send a lost message again: two intervals, and more where walks take long or come late; for as long
+ * after a server was away, whatever is reserved may be on its way, since nobody could send it before. What exceeds
+ * those bounds is the third part of
  *
  *     drift = |redis_off| + |mysql_off| + what of |apart| is beyond what can be in flight
  *
@@ -64,7 +65,8 @@ struct survey_rows {
     int64_t total, available;
     int64_t pending, pending_units, due_soon, overdue; /* orders, units of all of them; within 5 minutes; already */
     int64_t paid, paid_units, closed;
-    int64_t messages; /* pending local messages, of all activities; SURVEY_UNKNOWN: very many */
+    int64_t messages;                  /* pending local messages, of all activities; SURVEY_UNKNOWN: very many */
+    int64_t walk_ago_ms, walk_took_ms; /* the last whole walk: since it began; SURVEY_UNKNOWN: there was none */
     int64_t reconcile_at;
     int reconcile_verdict; /* enum balance_verdict; -1: there was no run */
 };
@@ -79,6 +81,10 @@ struct survey_flight {
 struct survey_drift {
     int64_t redis_off, mysql_off, in_flight, beyond, drift; /* each may be SURVEY_UNKNOWN */
 };
+
+/* By how much the walk may be behind two intervals: it goes over the order, rests twice as long as it takes, and goes
+ * over it again. One that does not come at all excuses no more than five intervals. Pure. */
+int64_t survey_walk_late_ms(const struct survey_rows *rows, int64_t interval_ms);
 
 /* The sum of the three, each without its sign; unknown where one of them is. Pure. */
 int64_t survey_drift_sum(int64_t redis_off, int64_t mysql_off, int64_t beyond);

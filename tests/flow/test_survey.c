@@ -321,6 +321,13 @@ START_TEST(planted_drift)
     WAIT_SALE(0, is("activities.0.conservation.in_flight", 2));
     WAIT_SALE(0, is("activities.0.conservation.drift", 2) && is("activities.0.conservation.in_flight", 0));
     ck_assert(is("activities.0.conservation.redis_off", 0) && is("activities.0.conservation.mysql_off", 0));
+    /* unless a walk takes a minute, and has not come to it yet */
+    testing_ctl_run_sql("INSERT INTO activity_walk SET activity_id=%s,walks=1,walker='me',began_at=UTC_TIMESTAMP(6),"
+                        "took_ms=60000,reservations=0,recovered=0,deferred=0,mended=0,need_person=0",
+                        sale_text);
+    WAIT_SALE(0, is("activities.0.conservation.drift", 0) && is("activities.0.conservation.in_flight", 2));
+    testing_ctl_run_sql("DELETE FROM activity_walk");
+    WAIT_SALE(0, is("activities.0.conservation.drift", 2));
     back.free_mark = true;
     ck_assert_ok(stock_return(sale_kv, &back, &returned, &err), &err);
     WAIT_SALE(0, all_is_known());

@@ -529,6 +529,23 @@ START_TEST(board_knows_itself)
 }
 END_TEST
 
+START_TEST(walks_that_are_late)
+{
+    static const struct {
+        int64_t ago, took, late;
+    } cases[] = {
+        {UNKNOWN, 0, 0},    {0, 0, 0},       {1000, 0, 0},      {1000, 200, 600},
+        {4000, 1200, 6600}, {6000, 0, 5000}, {900000, 0, 5000},
+    };
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct survey_rows rows = {.walk_ago_ms = cases[i].ago, .walk_took_ms = cases[i].took};
+
+        ck_assert_int_eq(survey_walk_late_ms(&rows, 1000), cases[i].late);
+    }
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("survey");
@@ -538,6 +555,7 @@ int main(void)
     tcase_add_test(c, shards_are_summed);
     tcase_add_loop_test(c, drift_by_table, 0, (int)(sizeof drifts / sizeof *drifts));
     tcase_add_test(c, drift_unknown);
+    tcase_add_test(c, walks_that_are_late);
     tcase_add_test(c, drift_of_a_restock);
     tcase_add_test(c, trail_finds_what_was);
     tcase_add_test(c, trail_measures_the_fall);

@@ -29,6 +29,18 @@ void survey_stock_sum(const struct activity *activity, const struct stock_audit 
     out->whole = out->missing == 0 && out->damaged == 0 && out->paused == 0;
 }
 
+int64_t survey_walk_late_ms(const struct survey_rows *rows, int64_t interval_ms)
+{
+    int64_t late;
+
+    if (rows->walk_ago_ms == SURVEY_UNKNOWN)
+        return 0;
+    late = rows->walk_ago_ms - interval_ms;
+    if (late > 5 * interval_ms)
+        late = 5 * interval_ms;
+    return 3 * rows->walk_took_ms + (late > 0 ? late : 0);
+}
+
 int64_t survey_drift_sum(int64_t redis_off, int64_t mysql_off, int64_t beyond)
 {
     if (redis_off == SURVEY_UNKNOWN || mysql_off == SURVEY_UNKNOWN || beyond == SURVEY_UNKNOWN)

@@ -53,6 +53,9 @@ static bool take_counts(void *arg, const struct slice *c, unsigned count)
         rows->closed = n[0];
     } else if (slice_is(c[0], "messages")) {
         rows->messages = n[0] > COUNTED_MAX ? SURVEY_UNKNOWN : n[0];
+    } else if (slice_is(c[0], "walk")) {
+        rows->walk_ago_ms = n[0];
+        rows->walk_took_ms = n[1];
     } else if (slice_is(c[0], "reconcile")) {
         rows->reconcile_at = n[0];
         rows->reconcile_verdict = (int)n[1] - 1;
@@ -83,7 +86,7 @@ bool survey_count(struct db *db, const struct activity *a, struct survey_rows *o
 {
     struct strbuf sql = STRBUF_INIT;
 
-    *out = (struct survey_rows){.reconcile_at = SURVEY_UNKNOWN, .reconcile_verdict = -1};
+    *out = (struct survey_rows){.walk_ago_ms = SURVEY_UNKNOWN, .reconcile_at = SURVEY_UNKNOWN, .reconcile_verdict = -1};
     strbuf_addf(&sql, "SELECT 'stock',total,available,0,0 FROM activity_stock WHERE activity_id=%" PRId64, a->id);
     add_status(&sql, a, "pending", true);
     add_status(&sql, a, "paid", false);
@@ -92,6 +95,11 @@ bool survey_count(struct db *db, const struct activity *a, struct survey_rows *o
                 " UNION ALL SELECT 'messages',COUNT(*),0,0,0 FROM (SELECT 1 FROM local_message FORCE INDEX(k_due) "
                 "WHERE state='pending' LIMIT %d) AS m",
                 COUNTED_MAX + 1);
+    strbuf_addf(&sql,
+                " UNION ALL SELECT 'walk',TIMESTAMPDIFF(MICROSECOND,began_at,UTC_TIMESTAMP(6)) DIV 1000,CAST(took_ms "
+                "AS SIGNED),0,0 "
+                "FROM activity_walk WHERE activity_id=%" PRId64,
+                a->id);
     strbuf_addf(&sql,
                 " UNION ALL SELECT * FROM (SELECT 'reconcile'," MS(
                     "started_at") ",FIELD(verdict,'clean','explained','broken'),0 AS c,0 AS d FROM reconcile_run WHERE "

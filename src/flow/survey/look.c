@@ -128,7 +128,7 @@ static bool look_at_rows(struct surveyor *s, struct error *err)
 
 int64_t surveyor_window_ms(const struct conf *conf)
 {
-    return balance_window_of(conf).in_flight_ms + 2 * conf->walk_interval;
+    return balance_window_of(conf).in_flight_ms + conf_retry_total(conf) + 2 * conf->walk_interval;
 }
 
 void surveyor_doubt(struct surveyor *s)

@@ -239,6 +239,11 @@ static void note_rows(const struct surveyor *s, struct survey_activity *e, const
     e->counted_at = surveyor_wall_ms(s);
 }
 
+static int64_t window_ms(const struct surveyor *s, const struct sale *sale)
+{
+    return surveyor_window_ms(s->base.conf) + sale->walk_late_ms;
+}
+
 /* A rebuild begins the shards anew, and with them these numbers. */
 static void note_taken(struct sale *sale, const struct survey_stock *stock, int64_t window, int64_t now)
 {
@@ -256,7 +261,7 @@ static int64_t window_orders(const struct surveyor *s, const struct sale *sale, 
 {
     int64_t then, taken;
 
-    if (!survey_trail_before(&sale->taken, now, surveyor_window_ms(s->base.conf), &then, &taken))
+    if (!survey_trail_before(&sale->taken, now, window_ms(s, sale), &then, &taken))
         return SURVEY_UNKNOWN;
     return s->outage_at != 0 && then <= s->outage_at ? SURVEY_UNKNOWN : taken_now - taken;
 }
@@ -312,7 +317,7 @@ static void see_stock(struct surveyor *s, struct sale *sale, struct sight *sight
     }
     sale->stock_next = sight->now + rest_after(s, clock_mono_ms() - sight->now, STOCK_REST);
     note_stock(sale, &sight->before, sight->now);
-    note_taken(sale, &sight->before, surveyor_window_ms(s->base.conf), sight->now);
+    note_taken(sale, &sight->before, window_ms(s, sale), sight->now);
 }
 
 /* One that the server ended, since it took too long, is no reason to leave the rest unread. */
@@ -332,6 +337,7 @@ static bool count_rows(struct surveyor *s, struct sale *sale, struct sight *sigh
         return true;
     }
     note_rows(s, &sale->entry, &sight->rows);
+    sale->walk_late_ms = survey_walk_late_ms(&sight->rows, s->base.conf->walk_interval);
     sight->again = sight->seen && read_stock(s, sale, &sight->after);
     return true;
 }

@@ -25,6 +25,7 @@ struct sale {
     int64_t stock_next, count_next; /* monotonic ms: when it is read again */
     int64_t caps_differ_since;      /* monotonic ms; 0: they do not */
     int64_t beyond;                 /* of the last drift; SURVEY_UNKNOWN */
+    int64_t walk_late_ms;           /* see survey_walk_late_ms */
 };
 
 /* One server as this thread sees it. */
