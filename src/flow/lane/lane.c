@@ -281,10 +281,20 @@ static void read_conf(struct lane *lane)
     lane->quiet = atomic_load_explicit(&lane->shared->quiet, memory_order_acquire);
 }
 
+/* Whoever looks must never find it at rest while it takes work again: it says so before it reads, for good, what it is
+ * told, and long before its servers have answered. */
+static void wake(struct lane *lane)
+{
+    if (lane_health_state(&lane->health) == LANE_QUIET &&
+        !atomic_load_explicit(&lane->shared->quiet, memory_order_acquire))
+        lane_set_state(lane, LANE_CONNECTING, NULL);
+}
+
 static void turn(struct lane *lane)
 {
     struct error err = {0};
 
+    wake(lane);
     read_conf(lane);
     lane_beat(lane);
     batch_release(lane);
