@@ -49,7 +49,7 @@ int testing_http_connect(int port)
 /* Until the end of the connection, an error of it included: a server may hang up on what it does not want. */
 static size_t read_all(int fd, char *out, size_t size)
 {
-    int64_t deadline = testing_now_ms() + 15000;
+    int64_t deadline = testing_now_ms() + TESTING_PATIENCE * 15000;
     size_t len = 0;
 
     for (;;) {

@@ -237,12 +237,20 @@ struct order testing_lane_order(int n)
     return o;
 }
 
+struct broker *testing_broker(const char *name, struct error *err)
+{
+    struct conf conf = *testing_lane_conf;
+
+    conf.broker_heartbeat = 60000;
+    return broker_open(&conf, name, err);
+}
+
 static struct broker *open_publisher(void)
 {
     struct error err = {0};
 
     if (!publisher) {
-        publisher = broker_open(testing_lane_conf, "test publisher", &err);
+        publisher = testing_broker("test publisher", &err);
         ck_assert_ok(publisher != NULL, &err);
         ck_assert_ok(broker_confirm_select(publisher, 1000, &err), &err);
     }
@@ -308,9 +316,9 @@ void testing_assert_orders(int count, int64_t stock)
 int testing_dead_letters(int count, const char *reason)
 {
     struct error err = {0};
-    struct broker *b = broker_open(testing_lane_conf, "test dead letters", &err);
+    struct broker *b = testing_broker("test dead letters", &err);
     struct broker_delivery d;
-    int64_t deadline = testing_now_ms() + (count < 0 ? 300 : 10000);
+    int64_t deadline = testing_now_ms() + (count < 0 ? 300 : TESTING_PATIENCE * 10000);
     int all = 0, matching = 0, quiet = 0;
     size_t got;
 

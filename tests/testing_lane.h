@@ -28,6 +28,10 @@ extern const char *testing_lane_delays;
 void testing_lane_topology(void);
 
 extern struct conf *testing_lane_conf;
+
+/* A connection to the broker for the test itself, which may be silent for a minute while it does something else; NULL:
+ * err. */
+struct broker *testing_broker(const char *name, struct error *err);
 extern struct db *testing_lane_db; /* a connection of the test's own */
 
 /* Starts count create lanes (and the relay); testing_lane_stop ends all lanes and checks that they end within 10 s. */

@@ -19,7 +19,7 @@
 static void bind_spy(const char *queue, const char *exchange, const char *routing_key)
 {
     struct error err = {0};
-    struct broker *b = broker_open(testing_lane_conf, "test spy", &err);
+    struct broker *b = testing_broker("test spy", &err);
 
     ck_assert_ok(b != NULL, &err);
     ck_assert_ok(broker_bind_queue(b, queue, exchange, routing_key, &err), &err);
@@ -28,10 +28,10 @@ static void bind_spy(const char *queue, const char *exchange, const char *routin
 
 static void declare_spy(const char *queue)
 {
-    struct broker_argument arguments[] = {{"x-expires", NULL, 10000}};
+    struct broker_argument arguments[] = {{"x-expires", NULL, 60000}};
     enum broker_presence presence;
     struct error err = {0}, detail = {0};
-    struct broker *b = broker_open(testing_lane_conf, "test spy", &err);
+    struct broker *b = testing_broker("test spy", &err);
 
     ck_assert_ok(b != NULL, &err);
     ck_assert_ok(broker_declare_queue(b, queue, arguments, 1, true, &presence, &detail, &err), &err);
@@ -42,7 +42,7 @@ static void declare_spy(const char *queue)
 static struct broker *consume(const char *queue)
 {
     struct error err = {0};
-    struct broker *b = broker_open(testing_lane_conf, "test spy", &err);
+    struct broker *b = testing_broker("test spy", &err);
 
     ck_assert_ok(b != NULL, &err);
     ck_assert_ok(broker_consume(b, queue, TESTING_LETTERS_MAX, "test", &err), &err);
@@ -64,7 +64,7 @@ void testing_spy_bind(struct testing_spy *spy, const char *exchange, const char 
 
 static void take(struct broker *b, struct testing_letters *to, size_t count, int quiet_ms)
 {
-    int64_t deadline = testing_now_ms() + 15000, quiet_until = testing_now_ms() + quiet_ms;
+    int64_t deadline = testing_now_ms() + TESTING_PATIENCE * 15000, quiet_until = testing_now_ms() + quiet_ms;
     struct error err = {0};
 
     while (to->count < count || testing_now_ms() < quiet_until) {

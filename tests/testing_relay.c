@@ -260,7 +260,7 @@ static int number_of(const char *prefix, struct slice id)
 }
 
 /* A queue on a busy machine, or one that recovers, may be silent for a while in the middle. */
-#define PATIENCE_MS 5000
+#define PATIENCE_MS 20000
 
 struct testing_harvest testing_harvest(const char *queue, const char *prefix, int from, int to, int quiet_ms)
 {

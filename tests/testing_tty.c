@@ -211,7 +211,7 @@ bool tty_as_before(struct tty *t)
 
 int tty_wait(struct tty *t)
 {
-    int64_t deadline = testing_now_ms() + 20000;
+    int64_t deadline = testing_now_ms() + TESTING_PATIENCE * 20000;
     int status;
 
     for (;;) {

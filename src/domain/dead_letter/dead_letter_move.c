@@ -82,7 +82,7 @@ bool dead_letter_store_move(struct db *db, int64_t id, const struct dead_letter_
         /* Somebody was faster: look again. */
         if ((err->code != ERROR_DB_CHECK && error_class_of(err) != ERROR_CLASS_TRANSIENT) || tries == CONFLICTS_MAX)
             return false;
-        clock_sleep_ms(10 * tries);
+        clock_sleep_ms((int64_t)10 * tries);
     }
 }
 

@@ -247,7 +247,7 @@ static bool take_patiently(struct db *db, const struct broker_delivery *list, si
             return true;
         if (error_class_of(err) != ERROR_CLASS_TRANSIENT || tries == CONFLICTS_MAX)
             return false;
-        clock_sleep_ms(10 * tries);
+        clock_sleep_ms((int64_t)10 * tries);
     }
 }
 
