@@ -47,6 +47,13 @@ const char *testing_env(const char *name);
 void testing_rabbitmqctl(const char *fmt, ...) ORDERD_PRINTF(1, 2);
 void testing_stack(const char *verb, const char *server, const char *option);
 
+/* Runs SQL as this stack's administrator of MariaDB, without a database; fails the test where that fails. */
+void testing_administer(const char *fmt, ...) ORDERD_PRINTF(1, 2);
+
+/* A port of loopback that nobody listened at just now, below the range that the kernel takes outgoing ports from:
+ * nobody's connection gets it meanwhile. */
+int testing_free_port(void);
+
 /* A configuration that points at the private servers of the environment, loaded through conf_load from a temporary
  * file: `extra` is libconfig text for further groups, or NULL (e.g. "create: { lanes = 1; };"). */
 struct conf *testing_conf(const char *extra);
@@ -55,7 +62,8 @@ struct conf *testing_conf(const char *extra);
  * anything else, and is left alone on success. */
 void testing_run_sql(struct db *db, const char *sql, struct error *err);
 
-/* A folder for files of this test program. What is left in it goes when all tests have ended, also those that failed. */
+/* A folder for files of this test program. What is left in it goes when all tests have ended, also those that failed.
+ */
 const char *testing_dir(void);
 
 /* A name that no other test of this run uses: "<prefix>_<pid>_<n>"; static storage, up to 8 alive at a time. */

@@ -56,6 +56,11 @@ static void connect_to(const char *database)
     ck_assert_ok(testing_ctl_db != NULL, &err);
 }
 
+void testing_ctl_connect(void)
+{
+    connect_to(testing_ctl_schema);
+}
+
 static void ignore_finding(void *arg, const struct topology_finding *finding)
 {
     (void)arg, (void)finding;

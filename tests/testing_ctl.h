@@ -19,6 +19,9 @@ struct testing_ctl_conf {
 void testing_ctl_setup(void);
 void testing_ctl_teardown(void);
 
+/* Connects testing_ctl_db anew, after MySQL was away. */
+void testing_ctl_connect(void);
+
 /* Writes the file anew, with some values other than usual; NULL: all as usual. */
 void testing_ctl_configure(const struct testing_ctl_conf *other);
 

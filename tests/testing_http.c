@@ -16,24 +16,6 @@ static struct sockaddr_in loopback(int port)
         .sin_family = AF_INET, .sin_port = htons((uint16_t)port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
 }
 
-/* Below the range that the kernel takes outgoing ports from: nobody's connection gets it meanwhile. */
-int testing_http_port(void)
-{
-    static int tries;
-
-    for (;;) {
-        struct sockaddr_in at = loopback(12000 + (getpid() * 8 + tries++) % 8000);
-        int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-        bool is_free;
-
-        ck_assert(fd >= 0 && tries < 8000);
-        is_free = bind(fd, (struct sockaddr *)&at, sizeof at) == 0;
-        close(fd);
-        if (is_free)
-            return ntohs(at.sin_port);
-    }
-}
-
 int testing_http_connect(int port)
 {
     struct sockaddr_in at = loopback(port);

@@ -1,4 +1,4 @@
-/* A small HTTP client, and a port for a server. */
+/* A small HTTP client. */
 #ifndef ORDERD_TESTING_HTTP_H
 #define ORDERD_TESTING_HTTP_H
 
@@ -8,9 +8,6 @@ struct testing_reply {
     int status; /* 0: the connection ended without an answer */
     char head[4096], body[262144];
 };
-
-/* A port of loopback that was free just now. */
-int testing_http_port(void);
 
 /* Connects to loopback; -1: refused. */
 int testing_http_connect(int port);

@@ -117,7 +117,7 @@ void testing_peer_restart(void)
 
 int testing_peer_start(void)
 {
-    port = testing_http_port();
+    port = testing_free_port();
     testing_peer_restart();
     return port;
 }

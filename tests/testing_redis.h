@@ -37,6 +37,4 @@ struct testing_listener *testing_listener_open(const char *channel);
 const char *testing_listener_next(struct testing_listener *listener, int ms);
 void testing_listener_close(struct testing_listener **listener);
 
-int testing_free_port(void);
-
 #endif

@@ -1,8 +1,10 @@
 #include "testing.h"
 
+#include <netinet/in.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 const char *testing_env(const char *name)
@@ -49,6 +51,36 @@ void testing_rabbitmqctl(const char *fmt, ...)
     va_end(ap);
     snprintf(command, sizeof command, "%s -q %s >/dev/null", testing_env("ORDERD_RABBITMQCTL"), what);
     ck_assert_msg(system(command) == 0, "%s", command);
+}
+
+void testing_administer(const char *fmt, ...)
+{
+    char sql[512], command[1024];
+    va_list ap;
+
+    va_start(ap, fmt);
+    vsnprintf(sql, sizeof sql, fmt, ap);
+    va_end(ap);
+    snprintf(command, sizeof command, "%s -e \"%s\"", testing_env("ORDERD_MARIADB"), sql);
+    ck_assert_msg(system(command) == 0, "%s", command);
+}
+
+int testing_free_port(void)
+{
+    static int tries;
+
+    for (;;) {
+        struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+        int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        bool is_free;
+
+        ck_assert(fd >= 0 && tries < 8000);
+        at.sin_port = htons((uint16_t)(12000 + (getpid() * 8 + tries++) % 8000));
+        is_free = bind(fd, (struct sockaddr *)&at, sizeof at) == 0;
+        close(fd);
+        if (is_free)
+            return ntohs(at.sin_port);
+    }
 }
 
 void testing_stack(const char *verb, const char *server, const char *option)

@@ -19,7 +19,7 @@ static void setup(void)
     char more[512];
 
     sale_setup();
-    port = testing_http_port();
+    port = testing_free_port();
     snprintf(more, sizeof more,
              "create: { queue = \"%s\"; lanes = 2; }; payment: { lanes = 0; }; cancel: { lanes = 0; };\n"
              "log: { level = \"warning\"; }; retry: { delays = \"61ms,62ms\"; }; walk: { enabled = false; };\n"
@@ -109,18 +109,10 @@ START_TEST(metrics_are_the_sale)
 }
 END_TEST
 
-/* And the test's own connection. */
 static void database_is_back(void)
 {
-    struct conf *conf = testing_conf(NULL);
-    struct error err = {0};
-
     testing_stack("up", "mariadb", "");
-    db_close(&testing_ctl_db);
-    conf->mysql_database = testing_ctl_schema;
-    testing_ctl_db = db_open(conf, &err);
-    ck_assert_ok(testing_ctl_db != NULL, &err);
-    conf_destroy(&conf);
+    testing_ctl_connect();
 }
 
 /* Of a test that failed while it was away. */

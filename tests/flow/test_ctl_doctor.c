@@ -91,20 +91,6 @@ static void all_good(void)
 
 /* ---- the database ---- */
 
-static void administer(const char *fmt, ...) ORDERD_PRINTF(1, 2);
-
-static void administer(const char *fmt, ...)
-{
-    char sql[512], command[1024];
-    va_list ap;
-
-    va_start(ap, fmt);
-    vsnprintf(sql, sizeof sql, fmt, ap);
-    va_end(ap);
-    snprintf(command, sizeof command, "%s -e \"%s\"", testing_env("ORDERD_MARIADB"), sql);
-    ck_assert_msg(system(command) == 0, "%s", command);
-}
-
 static const struct {
     const char *variable, *bad, *good, *check, *verdict, *finding;
 } settings[] = {
@@ -117,9 +103,9 @@ static const struct {
 START_TEST(setting)
 {
     all_good();
-    administer("SET GLOBAL %s=%s", settings[_i].variable, settings[_i].bad);
+    testing_administer("SET GLOBAL %s=%s", settings[_i].variable, settings[_i].bad);
     CTL("-q", "doctor", "--json");
-    administer("SET GLOBAL %s=%s", settings[_i].variable, settings[_i].good);
+    testing_administer("SET GLOBAL %s=%s", settings[_i].variable, settings[_i].good);
     ck_assert_str_eq(hear(settings[_i].check, NULL).verdict, settings[_i].verdict);
     ck_assert_ptr_nonnull(strstr(hear(settings[_i].check, NULL).finding, settings[_i].finding));
     ck_assert_uint_eq(hear("", NULL).wrong, 1);
@@ -154,21 +140,22 @@ START_TEST(privileges)
     fclose(f);
     chmod(path, 0400);
     snprintf(password, sizeof password, "CREATE USER %s@'127.0.0.1' IDENTIFIED BY 'secret'", user);
-    administer("%s", password);
+    testing_administer("%s", password);
     for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
-        administer("GRANT SELECT,INSERT,UPDATE,DELETE ON %s.%s TO %s@'127.0.0.1'", testing_ctl_schema, tables[i], user);
+        testing_administer("GRANT SELECT,INSERT,UPDATE,DELETE ON %s.%s TO %s@'127.0.0.1'", testing_ctl_schema,
+                           tables[i], user);
     testing_ctl_configure(&(struct testing_ctl_conf){.db_user = user, .db_password_file = path});
     all_good();
-    administer("REVOKE DELETE ON %s.local_message FROM %s@'127.0.0.1'", testing_ctl_schema, user);
+    testing_administer("REVOKE DELETE ON %s.local_message FROM %s@'127.0.0.1'", testing_ctl_schema, user);
     only("mysql.privilege", "local_message", "problem", "the account lacks DELETE");
-    administer("GRANT DELETE ON %s.local_message TO %s@'127.0.0.1'", testing_ctl_schema, user);
-    administer("REVOKE INSERT,UPDATE ON %s.orders FROM %s@'127.0.0.1'", testing_ctl_schema, user);
+    testing_administer("GRANT DELETE ON %s.local_message TO %s@'127.0.0.1'", testing_ctl_schema, user);
+    testing_administer("REVOKE INSERT,UPDATE ON %s.orders FROM %s@'127.0.0.1'", testing_ctl_schema, user);
     only("mysql.privilege", "orders", "problem", "the account lacks INSERT, UPDATE");
-    administer("GRANT INSERT,UPDATE ON %s.orders TO %s@'127.0.0.1'", testing_ctl_schema, user);
-    administer("REVOKE ALL ON %s.payment FROM %s@'127.0.0.1'", testing_ctl_schema, user);
+    testing_administer("GRANT INSERT,UPDATE ON %s.orders TO %s@'127.0.0.1'", testing_ctl_schema, user);
+    testing_administer("REVOKE ALL ON %s.payment FROM %s@'127.0.0.1'", testing_ctl_schema, user);
     only("mysql.privilege", "payment", "problem", "the account lacks SELECT");
     ck_assert_int_eq((int)testing_ctl_number("SELECT COUNT(*) FROM orders"), 0); /* nothing is ever run */
-    administer("DROP USER %s@'127.0.0.1'", user);
+    testing_administer("DROP USER %s@'127.0.0.1'", user);
     unlink(path);
 }
 END_TEST

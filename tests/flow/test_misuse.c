@@ -62,20 +62,6 @@ END_TEST
 
 static char secret[128];
 
-static void administer(const char *fmt, ...) ORDERD_PRINTF(1, 2);
-
-static void administer(const char *fmt, ...)
-{
-    char sql[512], command[1024];
-    va_list ap;
-
-    va_start(ap, fmt);
-    vsnprintf(sql, sizeof sql, fmt, ap);
-    va_end(ap);
-    snprintf(command, sizeof command, "%s -e \"%s\"", testing_env("ORDERD_MARIADB"), sql);
-    ck_assert_msg(system(command) == 0, "%s", command);
-}
-
 static void make_secret(void)
 {
     FILE *f;
@@ -98,13 +84,13 @@ START_TEST(no_database_rights)
     misuse_measure();
     make_secret();
     testing_ctl_configure(&(struct testing_ctl_conf){.db_user = user, .db_password_file = secret});
-    administer("CREATE USER %s@'127.0.0.1' IDENTIFIED BY 'secret'", user);
+    testing_administer("CREATE USER %s@'127.0.0.1' IDENTIFIED BY 'secret'", user);
     misuse_all(no_rights, COUNT(no_rights), false, "an account of MySQL without rights");
-    administer("GRANT SELECT ON %s.schema_migration TO %s@'127.0.0.1'", testing_ctl_schema, user);
+    testing_administer("GRANT SELECT ON %s.schema_migration TO %s@'127.0.0.1'", testing_ctl_schema, user);
     misuse_all(no_rights, COUNT(no_rights), false, "an account of MySQL that sees only the migrations");
-    administer("GRANT SELECT ON %s.* TO %s@'127.0.0.1'", testing_ctl_schema, user);
+    testing_administer("GRANT SELECT ON %s.* TO %s@'127.0.0.1'", testing_ctl_schema, user);
     misuse_all(no_rights, COUNT(no_rights), false, "an account of MySQL that may only look");
-    administer("DROP USER %s@'127.0.0.1'", user);
+    testing_administer("DROP USER %s@'127.0.0.1'", user);
 }
 END_TEST
 

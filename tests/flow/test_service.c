@@ -106,7 +106,7 @@ static void setup(void)
              "log: { level = \"error\"; format = \"logfmt\"; }; walk: { enabled = false; };\n"
              "daemon: { drain_timeout = \"40s\"; };\n"
              "admin: { port = %d; };",
-             SALE_QUEUE, testing_http_port());
+             SALE_QUEUE, testing_free_port());
     testing_ctl_configure(&(struct testing_ctl_conf){
         .db_more =
             "read_timeout = \"2s\"; lock_wait_timeout = \"1s\"; connect_timeout = \"1s\"; reconnect_max = \"100ms\";",

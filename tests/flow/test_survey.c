@@ -27,7 +27,7 @@ static void set_up(const char *in_flight, const char *create)
 
     sale_setup();
     memset(orderd, 0, sizeof orderd);
-    port = testing_http_port();
+    port = testing_free_port();
     snprintf(
         more, sizeof more,
         "create: { queue = \"%s\"; %s };\n"
@@ -345,18 +345,10 @@ END_TEST
 
 /* ---- servers ---- */
 
-/* And the test's own connection. */
 static void database_is_back(void)
 {
-    struct conf *conf = testing_conf(NULL);
-    struct error err = {0};
-
     testing_stack("up", "mariadb", "");
-    db_close(&testing_ctl_db);
-    conf->mysql_database = testing_ctl_schema;
-    testing_ctl_db = db_open(conf, &err);
-    ck_assert_ok(testing_ctl_db != NULL, &err);
-    conf_destroy(&conf);
+    testing_ctl_connect();
 }
 
 /* What Redis and RabbitMQ say is shown all the same, by each process for itself. */
@@ -475,10 +467,7 @@ END_TEST
 /* What the database does for everybody who connects from now on. */
 static void on_connect(const char *sql)
 {
-    char command[300];
-
-    snprintf(command, sizeof command, "%s -e \"SET GLOBAL init_connect='%s'\"", testing_env("ORDERD_MARIADB"), sql);
-    ck_assert_int_eq(system(command), 0);
+    testing_administer("SET GLOBAL init_connect='%s'", sql);
 }
 
 static bool is_ahead(const char *path)

@@ -47,7 +47,7 @@ static void setup(void)
 
     setlocale(LC_CTYPE, "C.UTF-8");
     sale_setup();
-    port = testing_http_port();
+    port = testing_free_port();
     snprintf(more, sizeof more,
              "create: { queue = \"%s\"; lanes = 1; }; payment: { lanes = 0; }; cancel: { lanes = 0; };\n"
              "log: { level = \"warning\"; }; retry: { delays = \"61ms,62ms\"; }; walk: { enabled = false; };\n"

@@ -452,7 +452,7 @@ static void serve(void)
     struct error err = {0};
 
     setup();
-    port = testing_http_port();
+    port = testing_free_port();
     conf.admin_port = port;
     admin = admin_start(&conf, "", collect, NULL, &err);
     ck_assert_ok(admin != NULL, &err);
