@@ -58,6 +58,11 @@ ORDERD_MUST_CHECK bool db_query(struct db *db, struct slice sql, db_row_fn on_ro
  * on each new connection that the server raises it. */
 #define DB_GUARD_ONE_ROW "SELECT EXP(710 * (ROW_COUNT() <> 1))"
 
+/* db_run of such a transaction, from its beginning to its COMMIT. *done: it was committed. true and not done: a guard
+ * or a CHECK of a table stopped it, nothing was written, err is clear. false: err; it is rolled back, or, where the
+ * connection was lost, may have been committed. */
+ORDERD_MUST_CHECK bool db_run_guarded(struct db *db, struct slice sql, bool *done, struct error *err);
+
 /* One number from a query's first row and column; *out = missing where there is no row or NULL. */
 ORDERD_MUST_CHECK bool db_query_i64(struct db *db, struct slice sql, int64_t missing, int64_t *out, struct error *err);
 

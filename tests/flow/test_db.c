@@ -35,14 +35,6 @@ static int64_t number(const char *sql)
 }
 
 /* As the administrator of the private server. */
-static void admin(const char *sql)
-{
-    char command[1024];
-
-    snprintf(command, sizeof command, "%s -e \"%s\"", testing_env("ORDERD_MARIADB"), sql);
-    ck_assert_msg(system(command) == 0, "%s", sql);
-}
-
 static struct db *connect_again(void)
 {
     struct db *other = db_open(conf, &err);
@@ -93,14 +85,6 @@ static void teardown(void)
 
 /* ---- opening ---- */
 
-static void set_globals(const char *settings)
-{
-    char command[1000];
-
-    snprintf(command, sizeof command, "%s -e \"SET GLOBAL %s\"", testing_env("ORDERD_MARIADB"), settings);
-    ck_assert_int_eq(system(command), 0);
-}
-
 /* Read in a session of ours under the worst defaults a server can have. */
 static int64_t under_bad_defaults(const char *sql)
 {
@@ -118,14 +102,17 @@ START_TEST(bad_defaults_of_the_server_do_not_count)
 {
     int64_t limit, completion, unique, rows;
 
-    set_globals("sql_select_limit=1, GLOBAL completion_type=1, GLOBAL unique_checks=0, GLOBAL sql_mode='', GLOBAL "
-                "autocommit=0");
+    testing_administer(
+        "SET GLOBAL "
+        "sql_select_limit=1, GLOBAL completion_type=1, GLOBAL unique_checks=0, GLOBAL sql_mode='', GLOBAL "
+        "autocommit=0");
     limit = under_bad_defaults("SELECT @@sql_select_limit>1000000");
     completion = under_bad_defaults("SELECT @@completion_type='NO_CHAIN'");
     unique = under_bad_defaults("SELECT @@unique_checks");
     rows = under_bad_defaults("SELECT @@autocommit=1 AND @@sql_mode LIKE '%STRICT_ALL_TABLES%'");
-    set_globals("sql_select_limit=DEFAULT, GLOBAL completion_type=DEFAULT, GLOBAL unique_checks=DEFAULT, GLOBAL "
-                "sql_mode=DEFAULT, GLOBAL autocommit=DEFAULT");
+    testing_administer(
+        "SET GLOBAL sql_select_limit=DEFAULT, GLOBAL completion_type=DEFAULT, GLOBAL unique_checks=DEFAULT, GLOBAL "
+        "sql_mode=DEFAULT, GLOBAL autocommit=DEFAULT");
     ck_assert_int_eq(limit, 1);
     ck_assert_int_eq(completion, 1);
     ck_assert_int_eq(unique, 1);
@@ -139,9 +126,9 @@ START_TEST(clock_of_the_server)
     struct db *before = db;
     int64_t told, moved;
 
-    set_globals("init_connect='SET timestamp=1500000000'");
+    testing_administer("SET GLOBAL init_connect='SET timestamp=1500000000'");
     db = connect_again();
-    set_globals("init_connect=DEFAULT");
+    testing_administer("SET GLOBAL init_connect=DEFAULT");
     told = db_clock_ms(db);
     ck_assert_int_ge(told, INT64_C(1500000000000));
     ck_assert_int_lt(told, INT64_C(1500000060000));
@@ -438,6 +425,25 @@ START_TEST(guard)
 }
 END_TEST
 
+START_TEST(guarded)
+{
+    bool done = false;
+
+    run("INSERT INTO t(id,n) VALUES(1,5)");
+    ck_assert_ok(db_run_guarded(db, slice_of(TX("UPDATE t SET n=n-1 WHERE id=1 AND n=5")), &done, &err), &err);
+    ck_assert(done);
+    run("DELETE FROM t WHERE id=7");
+    ck_assert_ok(db_run_guarded(db, slice_of(TX("UPDATE t SET n=n-1 WHERE id=1 AND n=5")), &done, &err), &err);
+    ck_assert(!done && err.code == ERROR_NONE);
+    ck_assert_int_eq(number("SELECT @@in_transaction"), 0);
+    run("INSERT INTO t(id) VALUES(7)");
+    ck_assert(!db_run_guarded(db, slice_of(TX("UPDATE t SET n=n-1 WHERE id=1")), &done, &err));
+    ck_assert(!done && err.code == ERROR_DB_DUPLICATE);
+    ck_assert_int_eq(number("SELECT @@in_transaction"), 0);
+    ck_assert_int_eq(number("SELECT n FROM t WHERE id=1"), 4);
+}
+END_TEST
+
 /* ---- conflicts ---- */
 
 START_TEST(lock_wait)
@@ -527,7 +533,7 @@ START_TEST(killed)
 
     run("BEGIN;INSERT INTO t(id) VALUES(1)");
     snprintf(sql, sizeof sql, "KILL %" PRId64, number("SELECT CONNECTION_ID()"));
-    admin(sql);
+    testing_administer("%s", sql);
     FAILS("INSERT INTO t(id) VALUES(2)", ERROR_DB_LOST);
     unusable();
     db_close(&db);
@@ -564,7 +570,7 @@ static void killed_while_running(const char *kill)
              "SELECT COUNT(*) FROM information_schema.processlist WHERE id=%" PRId64 " AND info LIKE '%%SLEEP%%'", id);
     testing_wait(number(sql) == 1, 3000, "the statement runs");
     snprintf(sql, sizeof sql, "%s %" PRId64, kill, id);
-    admin(sql);
+    testing_administer("%s", sql);
     pthread_join(thread, NULL);
     ck_assert(!sleeper.ok);
     ck_assert_msg(sleeper.err.code == ERROR_DB_LOST, "%s: %s", kill, sleeper.err.text);
@@ -600,7 +606,7 @@ static void set_global_i64(const char *variable, int64_t value)
     char sql[128];
 
     snprintf(sql, sizeof sql, "SET GLOBAL %s=%" PRId64, variable, value);
-    admin(sql);
+    testing_administer("%s", sql);
 }
 
 /* len bytes of one statement. */
@@ -648,9 +654,9 @@ START_TEST(read_only_server)
 {
     bool refused;
 
-    admin("SET GLOBAL read_only=1");
+    testing_administer("SET GLOBAL read_only=1");
     refused = !db_run(db, slice_of("INSERT INTO t(id) VALUES(1)"), &err);
-    admin("SET GLOBAL read_only=0");
+    testing_administer("SET GLOBAL read_only=0");
     ck_assert(refused);
     ck_assert_msg(err.code == ERROR_DB_READ_ONLY, "%s: %s", error_code_name(err.code), err.text);
     unusable();
@@ -671,9 +677,9 @@ START_TEST(durability)
 
     ck_assert_ok(db_check_durability(db, hear, &heard, &err), &err);
     ck_assert_uint_eq(heard.len, 0); /* the private server is durable */
-    admin("SET GLOBAL innodb_flush_log_at_trx_commit=2, sync_binlog=0");
+    testing_administer("SET GLOBAL innodb_flush_log_at_trx_commit=2, sync_binlog=0");
     ok = db_check_durability(db, hear, &heard, &err);
-    admin("SET GLOBAL innodb_flush_log_at_trx_commit=1, sync_binlog=1");
+    testing_administer("SET GLOBAL innodb_flush_log_at_trx_commit=1, sync_binlog=1");
     ck_assert_ok(ok, &err);
     ck_assert_str_eq(heard.data, "innodb_flush_log_at_trx_commit;sync_binlog;");
     strbuf_release(&heard);
@@ -700,6 +706,7 @@ int main(void)
     tcase_add_test(t, duplicate_key);
     tcase_add_test(t, bad_rows);
     tcase_add_test(t, guard);
+    tcase_add_test(t, guarded);
     tcase_add_test(t, lock_wait);
     tcase_add_test(t, deadlock);
     tcase_add_test(t, killed);

@@ -157,6 +157,17 @@ void db_rollback(struct db *db)
     memcpy(db->duplicate_key, key, sizeof key);
 }
 
+bool db_run_guarded(struct db *db, struct slice sql, bool *done, struct error *err)
+{
+    *done = db_run(db, sql, err);
+    if (!*done && db_usable(db))
+        db_rollback(db);
+    if (*done || err->code != ERROR_DB_CHECK)
+        return *done;
+    error_clear(err);
+    return true;
+}
+
 /* Our clock may be wrong, and the server's may run otherwise than ours: now and then it is asked again. */
 #define CLOCK_KEPT_MS 600000
 

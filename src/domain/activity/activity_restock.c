@@ -183,7 +183,7 @@ static bool set_total(struct restock *r, int64_t total)
 {
     int64_t id = r->activity->id, more = total - r->stock.total;
     struct strbuf sql = STRBUF_INIT;
-    bool ok;
+    bool done, ok;
 
     if (total == r->stock.total && total == r->activity->total_stock)
         return true;
@@ -193,12 +193,10 @@ static bool set_total(struct restock *r, int64_t total)
                 ",total=%" PRId64 " WHERE activity_id=%" PRId64 " AND total=%" PRId64 " AND available+%" PRId64
                 ">=0;" DB_GUARD_ONE_ROW ";COMMIT",
                 total, id, r->activity->total_stock, r->activity->epoch, more, total, id, r->stock.total, more);
-    ok = db_run(r->db, (struct slice){sql.data, sql.len}, r->err);
+    ok = db_run_guarded(r->db, (struct slice){sql.data, sql.len}, &done, r->err);
     strbuf_release(&sql);
-    if (!ok && db_usable(r->db))
-        db_rollback(r->db);
-    if (!ok)
-        return r->err->code == ERROR_DB_CHECK ? short_of_units(r, total) : false;
+    if (!ok || !done)
+        return ok && short_of_units(r, total);
     r->out->changed = true;
     r->out->total = r->activity->total_stock = r->stock.total = total;
     return true;

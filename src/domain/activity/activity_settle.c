@@ -154,7 +154,7 @@ static bool close_books(struct settle *s)
 {
     struct strbuf sql = STRBUF_INIT;
     int64_t id = s->a->id;
-    bool ok;
+    bool done, ok;
 
     FAULT(SETTLE_BEFORE_DATABASE);
     strbuf_addf(&sql,
@@ -162,18 +162,13 @@ static bool close_books(struct settle *s)
                 ";UPDATE activity_stock SET takes_orders=FALSE WHERE activity_id=%" PRId64 " AND available=%" PRId64
                 ";" DB_GUARD_ONE_ROW ";COMMIT",
                 activity_state_name(ACTIVITY_SETTLED), id, activity_state_name(ACTIVITY_ENDED), id, s->available);
-    ok = db_run(s->how->db, (struct slice){sql.data, sql.len}, s->err);
+    ok = db_run_guarded(s->how->db, (struct slice){sql.data, sql.len}, &done, s->err);
     strbuf_release(&sql);
-    if (!ok && db_usable(s->how->db))
-        db_rollback(s->how->db);
-    if (!ok)
-        return s->err->code == ERROR_DB_CHECK
-                   ? error_set(s->err, ERROR_DB_CONFLICT,
+    if (!ok || !done)
+        return ok && error_set(s->err, ERROR_DB_CONFLICT,
                                "activity %" PRId64
-                               " got an order, or was changed, while its numbers were compared; run "
-                               "this again",
-                               id)
-                   : false;
+                               " got an order, or was changed, while its numbers were compared; run this again",
+                               id);
     FAULT(SETTLE_AFTER_DATABASE);
     return activity_store_get(s->how->db, id, s->how->activity, s->err);
 }

@@ -224,14 +224,7 @@ bool dead_letter_body_store(struct db *db, const struct dead_letter_row *row, co
     add_facts(db, &sql, row->id, body);
     dead_letter_add_body_guard(&sql, row->id, seen->id);
     add_edit(db, &sql, row->id, seen->id ? text_of(&seen->bytes) : own, body, who);
-    ok = db_run(db, text_of(&sql), err);
+    ok = db_run_guarded(db, text_of(&sql), stored, err);
     strbuf_release(&sql);
-    *stored = ok;
-    if (!ok && db_usable(db))
-        db_rollback(db);
-    if (!ok && err->code == ERROR_DB_CHECK) {
-        error_clear(err);
-        return true;
-    }
     return ok;
 }

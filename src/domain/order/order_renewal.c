@@ -80,14 +80,12 @@ bool order_renewal_find(struct db *db, const struct order_record *from, struct o
     return true;
 }
 
-static bool run_patiently(struct db *db, const struct strbuf *sql, struct error *err)
+static bool run_patiently(struct db *db, const struct strbuf *sql, bool *done, struct error *err)
 {
     for (int tries = 1;; tries++) {
         error_clear(err);
-        if (db_run(db, (struct slice){sql->data, sql->len}, err))
+        if (db_run_guarded(db, (struct slice){sql->data, sql->len}, done, err))
             return true;
-        if (db_usable(db))
-            db_rollback(db);
         if (error_class_of(err) != ERROR_CLASS_TRANSIENT || tries == CONFLICTS_MAX)
             return false;
         clock_sleep_ms(10 * tries);
@@ -111,12 +109,7 @@ bool order_renewal_begin(struct db *db, const struct order_renewal *renewal, str
         strbuf_add_slice(&sql, with);
     }
     strbuf_add_str(&sql, ";COMMIT");
-    ok = run_patiently(db, &sql, err);
+    ok = run_patiently(db, &sql, begun, err);
     strbuf_release(&sql);
-    *begun = ok;
-    if (!ok && err->code == ERROR_DB_CHECK) {
-        error_clear(err);
-        return true;
-    }
     return ok;
 }
