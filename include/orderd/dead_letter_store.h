@@ -10,6 +10,8 @@
 #include "orderd/db.h"
 #include "orderd/error.h"
 #include "orderd/kv.h"
+#include "orderd/order_change.h"
+#include "orderd/order_change.h"
 #include "orderd/order_renewal.h"
 
 enum dead_letter_state {
@@ -241,6 +243,7 @@ struct dead_letter_verdict {
     bool is_order;                   /* it is the message of a new order: */
     struct order order;
     struct order_renewal renewal; /* of RENEW */
+    struct order_change change;   /* where it is a payment or a cancellation */
 };
 
 /* What replaying this letter (with its body) would do, and why. max: it is refused once it has been replayed so often,

@@ -248,6 +248,39 @@ START_TEST(killed)
 }
 END_TEST
 
+static const struct {
+    const char *row, *result, *why;
+    int code;
+} payments[] = {
+    {"'live',9900,'applied'", "would_be_resolved", "payment pay1 has paid order live", EXIT_OK},
+    {"'live',9900,'refund_due'", "would_be_refused", "payment pay1 is decided: refund it, then discard the letter",
+     EXIT_PARTIAL},
+    {"'live',9900,'amount_mismatch'", "would_be_refused", "payment pay1 is decided: refund it, then discard the letter",
+     EXIT_PARTIAL},
+    {"'live',9901,'applied'", "would_be_refused", "payment pay1 is there and another one: order or amount differ",
+     EXIT_PARTIAL},
+    {"'lost',9900,'applied'", "would_be_refused", "payment pay1 is there and another one: order or amount differ",
+     EXIT_PARTIAL},
+};
+
+/* A payment that has its row would only be what it was, and perhaps die again. Without one that can be done nothing is
+ * offered. */
+START_TEST(payment_is_decided)
+{
+    char line[300];
+
+    testing_ctl_run_sql("INSERT INTO payment(payment_ref,order_no,amount,outcome,paid_at,reason) "
+                        "SELECT 'pay1',c.*,UTC_TIMESTAMP(3),'paid' FROM (SELECT %s) c",
+                        payments[_i].row);
+    CTL("dlq", "replay", ids[4], "--json");
+    snprintf(line, sizeof line, "{\"id\":%s,\"result\":\"%s\",\"why\":\"%s\"", ids[4], payments[_i].result,
+             payments[_i].why);
+    ck_assert_msg(strstr(testing_ctl.out, line) != NULL, "%s in %s", line, testing_ctl.out);
+    ck_assert_int_eq(testing_ctl.code, payments[_i].code);
+    ck_assert_int_eq(strstr(testing_ctl.err, "--confirm") != NULL, payments[_i].code == EXIT_OK);
+}
+END_TEST
+
 /* All the way: a daemon sends the row, and its create lane makes the order. */
 START_TEST(becomes_an_order)
 {
@@ -282,6 +315,7 @@ int main(void)
     tcase_add_loop_test(t, of_another_purchase, 0, (int)(sizeof forged / sizeof *forged));
     tcase_add_test(t, done_with);
     tcase_add_loop_test(t, of_unknown_purchase, 0, 3);
+    tcase_add_loop_test(t, payment_is_decided, 0, (int)(sizeof payments / sizeof *payments));
     tcase_add_test(t, becomes_an_order);
     suite_add_tcase(suite, t);
     return testing_main(suite);

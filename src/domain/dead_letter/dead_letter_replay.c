@@ -56,7 +56,7 @@ static bool is_topic(const struct dead_letter_verdict *v, enum topology_name nam
 /* By the decoders of the lanes: what they would not take is not sent. */
 static bool decode(struct dead_letter_verdict *v, struct slice body, char *detail, size_t size)
 {
-    struct order_change change = {.order_no = ""};
+    struct order_change *change = &v->change;
     char text[ORDER_CANCEL_WHY_MAX + 1];
     bool valid;
 
@@ -66,12 +66,12 @@ static bool decode(struct dead_letter_verdict *v, struct slice body, char *detai
     if (v->is_order)
         valid = order_decode(body, &v->order, detail, size) == REASON_NONE;
     else if (is_topic(v, TOPOLOGY_QUEUE_PAID))
-        valid = order_paid_decode(body, &change, detail, size) == REASON_NONE;
+        valid = order_paid_decode(body, change, detail, size) == REASON_NONE;
     else
-        valid = order_cancel_decode(body, &change, text, detail, size) == REASON_NONE;
+        valid = order_cancel_decode(body, change, text, detail, size) == REASON_NONE;
     v->is_order = v->is_order && valid;
     if (valid)
-        snprintf(v->order_no, sizeof v->order_no, "%s", v->is_order ? v->order.order_no : change.order_no);
+        snprintf(v->order_no, sizeof v->order_no, "%s", v->is_order ? v->order.order_no : change->order_no);
     return valid;
 }
 
@@ -169,11 +169,46 @@ static bool judge_order(struct db *db, struct dead_letter_verdict *v, const stru
     return true;
 }
 
-static void judge_change(struct dead_letter_verdict *v, const struct order_record *record, bool found)
+/* ---- a payment that was decided once ---- */
+
+static bool judge_decided(void *arg, const struct slice *c, unsigned count)
+{
+    struct dead_letter_verdict *v = arg;
+    int64_t amount;
+
+    if (count != 3 || !db_column_i64(c[1], &amount))
+        return false;
+    if (!slice_is(c[0], v->order_no) || amount != v->change.amount) {
+        dead_letter_refuse(v, "payment %s is there and another one: order or amount differ", v->change.payment_ref);
+    } else if (slice_is(c[2], "applied")) {
+        v->fate = DEAD_LETTER_RESOLVE;
+        snprintf(v->why, sizeof v->why, "payment %s has paid order %s", v->change.payment_ref, v->order_no);
+    } else {
+        dead_letter_refuse(v, "payment %s is decided: refund it, then discard the letter", v->change.payment_ref);
+    }
+    return true;
+}
+
+/* A payment is decided once: sent again, it would be what it was. */
+static bool judge_payment(struct db *db, struct dead_letter_verdict *v, struct error *err)
+{
+    struct strbuf sql = STRBUF_INIT;
+    bool ok;
+
+    strbuf_add_str(&sql, "SELECT order_no,amount,outcome FROM payment WHERE payment_ref=");
+    db_add_quoted(db, &sql, slice_of(v->change.payment_ref));
+    ok = db_query(db, (struct slice){sql.data, sql.len}, judge_decided, v, err);
+    strbuf_release(&sql);
+    return ok;
+}
+
+static bool judge_change(struct db *db, struct dead_letter_verdict *v, const struct order_record *record, bool found,
+                         struct error *err)
 {
     v->fate = found ? DEAD_LETTER_SEND : DEAD_LETTER_REFUSE;
     snprintf(v->why, sizeof v->why, "order %s is %s", v->order_no,
              found ? order_status_name(record->status) : "not there");
+    return !is_topic(v, TOPOLOGY_QUEUE_PAID) || judge_payment(db, v, err);
 }
 
 static bool count_replays(struct db *db, int64_t id, int64_t *out, struct error *err)
@@ -194,8 +229,7 @@ static bool judge_by_order(struct db *db, struct dead_letter_verdict *v, int64_t
         return false;
     if (v->is_order)
         return judge_order(db, v, &record, found, max, err);
-    judge_change(v, &record, found);
-    return true;
+    return judge_change(db, v, &record, found, err);
 }
 
 bool dead_letter_judge_replay(struct db *db, const struct dead_letter_row *row, const char *create_queue, int64_t max,

@@ -327,13 +327,18 @@ static void end_edit(struct replaying *r, const struct dlq_ids *ids)
 
 static void conclude(const struct replaying *r, const struct dlq_selection *chosen)
 {
+    int64_t able = r->sent + r->renewed + r->resolved;
+    char confirm[64] = "";
+
+    if (able > 0)
+        snprintf(confirm, sizeof confirm, "; `--confirm %" PRId64 "` does it", able);
     if (chosen->ids.count == 0)
         print_note(r->ctl, chosen->named ? "standard input named no letter" : "there is no such letter");
     else if (!r->act)
         print_note(r->ctl,
                    "%" PRId64 " would be replayed, %" PRId64 " renewed, %" PRId64 " resolved, %" PRId64
-                   " refused; nothing was changed; `--confirm %" PRId64 "` does it",
-                   r->sent, r->renewed, r->resolved, r->refused, r->sent + r->renewed + r->resolved);
+                   " refused; nothing was changed%s",
+                   r->sent, r->renewed, r->resolved, r->refused, confirm);
     else
         print_note(r->ctl,
                    "%" PRId64 " are replayed, %" PRId64 " renewed, %" PRId64 " resolved, %" PRId64
