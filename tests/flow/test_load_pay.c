@@ -51,12 +51,25 @@ static int64_t orders(const char *status)
                  status);
 }
 
-/* Pays while it is sold; answers the exit code of pay, whose report is the scene's then. */
+static void drain(void)
+{
+    const char *const argv[] = {scene_program("orderctl"), "-c", scene.conf_file, "-q", "dlq", "drain", NULL};
+    int status;
+
+    scene_wait_exit(scene_child((char *const *)(uintptr_t)argv, "/dev/null", NULL), &status);
+    ck_assert_int_eq(status, 0);
+}
+
+/* Pays while it is sold, and somebody takes dead letters out of their queue meanwhile; answers the exit code of pay,
+ * whose report is the scene's then. */
 static int sell_and_pay(const char *sale, const char *pay)
 {
     pid_t pid = scene_orderload_start(pay, pay_out);
 
     scene_good(scene_orderload(sale));
+    if (strstr(pay, "--wrong"))
+        testing_wait(payments("amount_mismatch") > 0, 10000, "a payment of a wrong amount");
+    drain();
     return scene_orderload_end(pid, pay_out);
 }
 

@@ -308,8 +308,8 @@ static bool conclude(struct pay *p, struct watch *watch, const struct watch_stat
         return false;
     pay_report(run, &p->bills, different_payments(p));
     if (run->o.events) {
-        report_fact(&run->report, "events", "events heard", p->ear.events);
-        report_fact(&run->report, "events_again", "events heard again, under the same id", p->ear.repeats);
+        report_fact(&run->report, "events", "messages of events heard", p->ear.events);
+        report_fact(&run->report, "events_again", "messages of events heard again", p->ear.repeats);
     }
     (void)watch_until(watch, &goal, &run->progress, &last);
     report_check(&run->report, REPORT_DEAD, REPORT_AT_LEAST, wrong, last.dead - before->dead);

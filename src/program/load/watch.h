@@ -20,7 +20,8 @@ struct watch {
 struct watch_state {
     int64_t rows;    /* of the activity, in any state */
     int64_t waiting; /* ready in the create queue; what a lane holds unacknowledged does not show */
-    int64_t dead;    /* in order.dead */
+    int64_t drained; /* deaths that `orderctl dlq drain` has moved into the table */
+    int64_t dead;    /* with those in order.dead */
 };
 
 void watch_open(struct watch *watch, const struct conf *conf, int64_t activity);
