@@ -156,10 +156,6 @@ ORDERD_MUST_CHECK bool dead_letter_actions(struct db *db, const struct dead_lett
 ORDERD_MUST_CHECK bool dead_letter_actions_last(struct db *db, const struct dead_letter_action_filter *filter,
                                                 int64_t max, int64_t *after, struct error *err);
 
-/* One more line, in a transaction of its own: for what is about to be done elsewhere because of a letter. */
-ORDERD_MUST_CHECK bool dead_letter_actions_add(struct db *db, int64_t letter_id, const char *action, const char *who,
-                                               struct slice note, struct error *err);
-
 /* ---- changing (`orderctl dlq discard`, `restore`) ---- */
 
 enum dead_letter_moved {
@@ -204,9 +200,12 @@ struct dead_letter_end {
 ORDERD_MUST_CHECK bool dead_letter_foresee_end(struct db *db, struct kv *kv, const struct order *order,
                                                struct dead_letter_end *out, struct error *err);
 
-/* Rejects it for good and gives its units back; where somebody has decided about it meanwhile, theirs stands. */
-ORDERD_MUST_CHECK bool dead_letter_reject(struct db *db, const struct dead_letter_end *end, bool silent,
-                                          const char *who, struct error *err);
+/* Rejects it for good, gives its units back, and moves its letter, in one transaction. *done is false, and nothing is
+ * changed, where the letter has been moved or the order been decided about meanwhile: dead_letter_store_move tells.
+ * After DB_LOST it does too. */
+ORDERD_MUST_CHECK bool dead_letter_reject(struct db *db, int64_t id, const struct dead_letter_end *end,
+                                          const struct dead_letter_move *move, bool silent, bool *done,
+                                          struct error *err);
 
 /* A letter from elsewhere (`orderctl dlq import`): all of *row but id, now, taken_at and body_bytes, with the lines of
  * its audit there (but their ids) before the one that says who imported it, in one transaction. *added is false where

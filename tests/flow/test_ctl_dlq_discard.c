@@ -5,8 +5,10 @@
 
 #include <inttypes.h>
 #include <signal.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/wait.h>
 
 #include "orderd/clock.h"
 #include "orderd/exitcode.h"
@@ -186,7 +188,8 @@ START_TEST(killed)
     DLQ_KILLED(points[_i], "dlq", "discard", "--note", "a test", ids[0], ids[1], ids[2], ids[3], ids[4]);
     ck_assert_int_lt(in_state("discarded"), 5);
     ck_assert_int_eq(testing_ctl_number("SELECT COUNT(*) FROM orders WHERE order_no='live'"), _i > 0);
-    ck_assert_int_eq(actions("rejects_order"), 1); /* before it is, so that no crash hides who did it */
+    ck_assert_int_eq(actions("rejects_order"), _i > 0); /* in one commit with it, and with the letter's state */
+    ck_assert_int_eq(in_state("discarded") > 0, _i > 0);
     DISCARD("-q");
     CTL_SAYS(EXIT_OK, "");
     all_is_done();
@@ -194,7 +197,37 @@ START_TEST(killed)
                                         "letter_id=%s AND note='order live, units that go back on sale: 2' AND who "
                                         "LIKE '%%@%%'",
                                         ids[0]),
-                     _i > 0 ? 1 : 2);
+                     1);
+}
+END_TEST
+
+/* Two people who want different things with a letter: what came first stands, and the other one is told. */
+START_TEST(replayed_meanwhile)
+{
+    static struct program slow;
+    int status;
+
+    program_faults(_i ? "replay.before_commit=stop@1" : "discard.before_decision=stop@1");
+    if (_i)
+        program_start(&slow, (const char *const[]){"orderctl", "-c", testing_ctl_file, "dlq", "replay", ids[0],
+                                                   "--confirm", "1", NULL});
+    else
+        program_start(&slow, (const char *const[]){"orderctl", "-c", testing_ctl_file, "dlq", "discard", ids[0],
+                                                   "--note", "a test", NULL});
+    program_faults(NULL);
+    ck_assert_int_eq(waitpid(slow.pid, &status, WUNTRACED), slow.pid);
+    if (_i)
+        CTL("dlq", "discard", ids[0], "--note", "a test", "-q");
+    else
+        CTL("dlq", "replay", ids[0], "--confirm", "1", "-q");
+    CTL_SAYS(EXIT_OK, "");
+    kill(slow.pid, SIGCONT);
+    program_wait(&slow);
+    ck_assert_int_eq(slow.code, EXIT_PARTIAL);
+    ck_assert_ptr_nonnull(strstr(slow.out, _i ? "somebody else was faster" : "it is replayed"));
+    ck_assert_int_eq(testing_ctl_number("SELECT COUNT(*) FROM orders WHERE order_no='live'"), _i);
+    ck_assert_int_eq(testing_ctl_number("SELECT COUNT(*) FROM local_message WHERE message_key LIKE 'replay:%%'"), !_i);
+    ck_assert_int_eq(actions("rejects_order"), _i);
 }
 END_TEST
 
@@ -324,6 +357,7 @@ int main(void)
     tcase_add_test(t, chosen);
     tcase_add_test(t, named_and_confirmed);
     tcase_add_loop_test(t, killed, 0, (int)(sizeof points / sizeof *points));
+    tcase_add_loop_test(t, replayed_meanwhile, 0, 2);
     tcase_add_test(t, restores);
     tcase_add_test(t, without_reservations);
     tcase_add_test(t, without_shards);

@@ -391,7 +391,7 @@ X(dlq_history, "dlq history", "[LETTER...]", 0, SIZE_MAX, "show who did what to 
   "refused       the new order could not be taken: its number is rejected too\n"
   "edited        another body is in force; the note has the SHA-256 of both\n"
   "resolved      its order was decided: nothing was sent\n"
-  "rejects_order its order was about to be rejected for good, before `discarded`\n"
+  "rejects_order its order is rejected for good, together with `discarded`\n"
   "discarded     put aside\n"
   "restored      opened again\n"
   "imported      from a file\n"

@@ -57,8 +57,8 @@ X(WALK_BEFORE_RECORD, "walk.before_record")   /* all is done, the walk is not wr
 X(DRAIN_BEFORE_COMMIT, "drain.before_commit") /* letters are in the transaction, none is committed */
 X(DRAIN_AFTER_COMMIT, "drain.after_commit")   /* their rows are there, nobody knows */
 X(DRAIN_BEFORE_ACK, "drain.before_ack")       /* one letter is about to be acknowledged */
-X(DISCARD_BEFORE_DECISION, "discard.before_decision") /* it is written down that the letter's order is rejected, it is not */
-X(DISCARD_AFTER_DECISION, "discard.after_decision") /* the letter's order is rejected, the letter is open */
+X(DISCARD_BEFORE_DECISION, "discard.before_decision") /* the letter's order is to be rejected, nothing is sent */
+X(DISCARD_AFTER_DECISION, "discard.after_decision") /* the letter's order is rejected and the letter discarded, nobody was told */
 X(DISCARD_AFTER_LETTER, "discard.after_letter")     /* one letter is discarded, the next ones are not */
 X(RENEW_AFTER_NUMBER, "renew.after_number")     /* the new order's number is written down, nothing is taken */
 X(RENEW_AFTER_DEDUCT, "renew.after_deduct")     /* units are taken for it, its message is not written */

@@ -86,15 +86,3 @@ bool dead_letter_actions_last(struct db *db, const struct dead_letter_action_fil
     *after = ok ? first - 1 : 0;
     return ok;
 }
-
-bool dead_letter_actions_add(struct db *db, int64_t letter_id, const char *action, const char *who, struct slice note,
-                             struct error *err)
-{
-    struct strbuf sql = STRBUF_INIT;
-    bool ok;
-
-    dead_letter_add_action(db, &sql, letter_id, action, who, note);
-    ok = db_run(db, (struct slice){sql.data, sql.len}, err);
-    strbuf_release(&sql);
-    return ok;
-}

@@ -41,15 +41,19 @@ static bool read_state(struct db *db, int64_t id, struct state_of *out, struct e
 }
 
 /* DB_CHECK: the row is not in that state (any more). */
+static void add_state(struct strbuf *sql, int64_t id, const struct dead_letter_move *move)
+{
+    strbuf_addf(sql, "UPDATE dead_letter SET state='%s' WHERE id=%" PRId64 " AND state='%s';" DB_GUARD_ONE_ROW ";",
+                dead_letter_state_name(move->to), id, dead_letter_state_name(move->from));
+}
+
 static bool run_move(struct db *db, int64_t id, const struct dead_letter_move *move, struct error *err)
 {
     struct strbuf sql = STRBUF_INIT;
     bool ok;
 
-    strbuf_addf(&sql,
-                "START TRANSACTION;UPDATE dead_letter SET state='%s' WHERE id=%" PRId64
-                " AND state='%s';" DB_GUARD_ONE_ROW ";",
-                dead_letter_state_name(move->to), id, dead_letter_state_name(move->from));
+    strbuf_add_str(&sql, "START TRANSACTION;");
+    add_state(&sql, id, move);
     dead_letter_add_action(db, &sql, id, move->action, move->who, move->note);
     if (move->with.ptr) {
         strbuf_add_char(&sql, ';');
@@ -205,19 +209,43 @@ bool dead_letter_run_rejection(struct db *db, const struct order_rejection *reje
     return ok;
 }
 
-bool dead_letter_reject(struct db *db, const struct dead_letter_end *end, bool silent, const char *who,
-                        struct error *err)
+/* The letter is put aside, with its line of the audit and one about the order, if it is open. */
+static void add_move(const struct db *db, struct strbuf *sql, int64_t id, const struct dead_letter_end *end,
+                     const struct dead_letter_move *move)
 {
+    char note[120];
+
+    snprintf(note, sizeof note, "order %s, units that go back on sale: %" PRId32, end->order.order_no, end->units);
+    add_state(sql, id, move);
+    dead_letter_add_action(db, sql, id, "rejects_order", move->who, slice_of(note));
+    strbuf_add_char(sql, ';');
+    dead_letter_add_action(db, sql, id, move->action, move->who, move->note);
+}
+
+bool dead_letter_reject(struct db *db, int64_t id, const struct dead_letter_end *end,
+                        const struct dead_letter_move *move, bool silent, bool *done, struct error *err)
+{
+    struct strbuf with = STRBUF_INIT;
     struct order_rejection rejection = {
         .order = &end->order,
         .units_back = end->units, /* it never was a row, so MySQL has them */
         .reservations = end->reservations,
         .silent = silent,
         .without_letter = true,
-        .letter = {.reason = REASON_DISCARDED, .detail = "", .stage = "dlq", .origin = "", .worker = who},
+        .letter = {.reason = REASON_DISCARDED, .detail = "", .stage = "dlq", .origin = "", .worker = move->who},
     };
-    bool theirs;
+    struct state_of row;
+    struct error ignored;
+    bool theirs, ok;
 
     CHECK(end->decides);
-    return dead_letter_run_rejection(db, &rejection, &theirs, err);
+    add_move(db, &with, id, end, move);
+    rejection.with = (struct slice){with.data, with.len};
+    ok = dead_letter_run_rejection(db, &rejection, &theirs, err);
+    strbuf_release(&with);
+    *done = ok && !theirs;
+    if (ok || err->code != ERROR_DB_CHECK || !read_state(db, id, &row, &ignored) || row.state == move->from)
+        return ok;
+    error_clear(err); /* it was moved meanwhile */
+    return true;
 }

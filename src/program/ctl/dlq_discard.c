@@ -1,8 +1,9 @@
 /* orderctl dlq discard and restore. Letter by letter:
  *
- *   killed after that is written down      nothing is done; again: as if it were the first time, and written down again
- *   killed after the order was rejected    the letter is open; again: there is a row, so the letter is only marked
- *   killed after a letter was marked       again: it is discarded already, and the next ones follow
+ *   killed before                     nothing is done; again: as if it were the first time
+ *   killed after a letter was marked  again: it is discarded already, and the next ones follow
+ *
+ * Where its order is rejected with it, that is the same transaction: so nobody can have sent the letter meanwhile.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -96,23 +97,12 @@ static void look(void *arg, const struct dead_letter_row *row)
         row->state == DEAD_LETTER_OPEN && dead_letter_is_order(&as_sent, m->ctl->conf->create_queue, &m->order);
 }
 
-/* First, since the decision has no other place that names the letter. */
-static bool announce(struct moving *m, int64_t id, struct error *err)
-{
-    char note[120];
-
-    snprintf(note, sizeof note, "order %s, units that go back on sale: %" PRId32, m->end.order.order_no, m->end.units);
-    if (!dead_letter_actions_add(m->db, id, "rejects_order", m->who, slice_of(note), err))
-        return false;
-    FAULT(DISCARD_BEFORE_DECISION);
-    return true;
-}
-
-static bool decide(struct moving *m, int64_t id, struct error *err)
+/* *done: the letter is discarded, with its order. */
+static bool decide(struct moving *m, int64_t id, bool *done, struct error *err)
 {
     bool found;
 
-    m->is_order = m->end.decides = false;
+    *done = m->is_order = m->end.decides = false;
     if (!dead_letter_body_read(m->db, id, &m->body, err) || !dead_letter_store_get(m->db, id, look, m, &found, err))
         return false;
     if (!m->is_order)
@@ -123,9 +113,11 @@ static bool decide(struct moving *m, int64_t id, struct error *err)
         return false;
     if (!m->end.decides || m->move.dry_run)
         return true;
-    if (!announce(m, id, err) || !dead_letter_reject(m->db, &m->end, !m->ctl->conf->events_enabled, m->who, err))
+    FAULT(DISCARD_BEFORE_DECISION);
+    if (!dead_letter_reject(m->db, id, &m->end, &m->move, !m->ctl->conf->events_enabled, done, err))
         return false;
     FAULT(DISCARD_AFTER_DECISION);
+    m->end.decides = *done;
     return true;
 }
 
@@ -133,12 +125,13 @@ static bool decide(struct moving *m, int64_t id, struct error *err)
 
 static bool move_one(struct moving *m, int64_t id, struct error *err)
 {
-    enum dead_letter_moved result;
-    enum dead_letter_state was;
+    enum dead_letter_moved result = DEAD_LETTER_MOVED;
+    enum dead_letter_state was = m->move.from;
+    bool done = false;
 
-    if (m->move.to == DEAD_LETTER_DISCARDED && !decide(m, id, err))
+    if (m->move.to == DEAD_LETTER_DISCARDED && !decide(m, id, &done, err))
         return false;
-    if (!dead_letter_store_move(m->db, id, &m->move, &result, &was, err))
+    if (!done && !dead_letter_store_move(m->db, id, &m->move, &result, &was, err))
         return false;
     if (result == DEAD_LETTER_MOVED && !m->move.dry_run)
         FAULT(DISCARD_AFTER_LETTER);
