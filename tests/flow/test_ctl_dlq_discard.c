@@ -179,6 +179,27 @@ START_TEST(named_and_confirmed)
 }
 END_TEST
 
+/* More of them than one statement names: the one that is there counts. */
+START_TEST(many_named_and_confirmed)
+{
+    FILE *list = tmpfile();
+
+    ck_assert_ptr_nonnull(list);
+    for (int64_t missing = 1000000; missing < 1002500; missing++)
+        fprintf(list, "%" PRId64 "\n", missing);
+    fprintf(list, "%s\n", ids[4]);
+    rewind(list);
+    program_start_reading(&testing_ctl,
+                          (const char *const[]){"orderctl", "-c", testing_ctl_file, "dlq", "discard", "-", "--note",
+                                                "a test", "--confirm", "1", NULL},
+                          fileno(list));
+    program_wait(&testing_ctl);
+    fclose(list);
+    CTL_SAYS(EXIT_PARTIAL, "orderctl: 1 of 2501 are discarded now\n");
+    ck_assert_int_eq(in_state("discarded"), 1);
+}
+END_TEST
+
 static const char *const points[] = {"discard.before_decision=kill@1", "discard.after_decision=kill@1",
                                      "discard.after_letter=kill@1", "discard.after_letter=kill@3",
                                      "decide.after_commit=kill@1"};
@@ -356,6 +377,7 @@ int main(void)
     tcase_add_test(t, dry);
     tcase_add_test(t, chosen);
     tcase_add_test(t, named_and_confirmed);
+    tcase_add_test(t, many_named_and_confirmed);
     tcase_add_loop_test(t, killed, 0, (int)(sizeof points / sizeof *points));
     tcase_add_loop_test(t, replayed_meanwhile, 0, 2);
     tcase_add_test(t, restores);

@@ -12,6 +12,8 @@
 #include "orderd/fault.h"
 #include "record.h"
 
+#define PAGE 1000 /* lines of the report */
+
 struct replaying {
     struct ctl *ctl;
     struct db *db;
@@ -198,6 +200,9 @@ static bool go_over(struct replaying *r, const struct dlq_ids *ids, bool silentl
         *qualified += v.fate != DEAD_LETTER_REFUSE;
         if (!silently)
             report(r, ids->list[i], &v);
+        if (i % PAGE == PAGE - 1)
+            table_flush(r->ctl, &r->table);
+        print_progress(r->ctl, "%zu of %zu %s", i + 1, ids->count, r->act && !silently ? "done" : "looked at");
     }
     return true;
 }
@@ -375,6 +380,7 @@ bool ctl_dlq_replay(struct ctl *ctl, struct error *err)
          dlq_select_now(ctl, r.db, &chosen, err) && begin_edit(&r, &chosen.ids, err) &&
          confirmed(&r, &chosen.ids, err) && put_in_force(&r, &chosen.ids, err) &&
          go_over(&r, &chosen.ids, false, &qualified, err);
+    print_progress_end();
     table_end(ctl, &r.table);
     done = r.sent + r.renewed + r.resolved;
     if (ok)

@@ -177,13 +177,22 @@ bool dlq_select_to_change(struct ctl *ctl, enum dead_letter_state from, struct d
     return true;
 }
 
+/* Page by page: a statement that names all of them might be more than the server takes. */
 static bool count_in(struct db *db, const struct dlq_selection *s, enum dead_letter_state from, int64_t *out,
                      struct error *err)
 {
-    struct dead_letter_filter f = {.by_state = true, .state = from, .ids = s->ids.list, .id_count = s->ids.count};
+    struct dead_letter_filter f = {.by_state = true, .state = from};
+    int64_t page;
 
     *out = 0;
-    return s->ids.count == 0 || dead_letter_store_size(db, &f, out, err);
+    for (size_t at = 0; at < s->ids.count; at += f.id_count) {
+        f.ids = s->ids.list + at;
+        f.id_count = s->ids.count - at < PAGE ? s->ids.count - at : PAGE;
+        if (!dead_letter_store_size(db, &f, &page, err))
+            return false;
+        *out += page;
+    }
+    return true;
 }
 
 bool dlq_select_confirmed(struct ctl *ctl, struct db *db, enum dead_letter_state from, const struct dlq_selection *s,
