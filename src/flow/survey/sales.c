@@ -223,6 +223,8 @@ void sales_forget(struct surveyor *s)
         forget_sale_rows(s->sales[i]);
         s->sales[i]->count_next = 0;
     }
+    for (size_t i = 0; i < s->survey.activity_count; i++) /* what is shown until the next turn */
+        forget_rows(&s->survey.activities[i]);
 }
 
 static void note_rows(const struct surveyor *s, struct survey_activity *e, const struct survey_rows *rows)
