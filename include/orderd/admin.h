@@ -116,7 +116,11 @@ bool admin_view_ready(const struct admin_view *view);
 /* Messages that all of them have taken and not finished. */
 int64_t admin_in_hand(const struct admin_view *view);
 
-/* Whether it can do its job, a short reconnect aside: ready, or not for longer than grace_ms. */
-bool admin_worker_ready(const struct admin_worker *worker, int64_t grace_ms);
+/* Whether it has not gone round for longer than any call may take. */
+bool admin_worker_stuck(const struct admin_view *view, const struct admin_worker *worker);
+
+/* Whether it can do its job, a short reconnect aside: not stuck, and ready, or not ready for no longer than
+ * view->ready_grace_ms. */
+bool admin_worker_ready(const struct admin_view *view, const struct admin_worker *worker);
 
 #endif

@@ -198,6 +198,7 @@ START_TEST(watchdog_is_about_threads)
         testing_pause();
     }
     kill(database, SIGCONT);
+    ck_assert_msg(status_has(stuck, "running, not ready; create.0 is stuck; "), "%s", stuck->status);
     ck_assert_msg(stuck->fed_at < began + BEAT_LIMIT_MS + 1500, "fed %d ms after its lane went to sleep",
                   (int)(stuck->fed_at - began));
     ck_assert_msg(stuck->fed_at > began + BEAT_LIMIT_MS - 5000, "given up after %d ms", (int)(stuck->fed_at - began));

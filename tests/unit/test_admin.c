@@ -364,6 +364,21 @@ START_TEST(reasons)
 }
 END_TEST
 
+/* What a lane said when it last could is no answer to whether it works. */
+START_TEST(stuck_is_not_ready)
+{
+    view.workers[1].beat_age_ms = 50000;
+    ck_assert_uint_eq(readyz(false), 200);
+    view.workers[1].beat_age_ms = 50001;
+    ck_assert_uint_eq(readyz(false), 503);
+    ck_assert_str_eq(out.data, "[-] release.0 lane consuming, stuck for 50 s\nnot ready\n");
+    ck_assert_double_eq(testing_http_metric(metrics(), "orderd_ready"), 0);
+    view.workers[1].beat_age_ms = 5;
+    view.workers[2].beat_age_ms = 50001; /* the walk: livez is red, orders are taken */
+    ck_assert_uint_eq(readyz(false), 200);
+}
+END_TEST
+
 /* A keeper or the relay is shown, and is no reason to take no orders. */
 START_TEST(not_of_the_lanes)
 {
@@ -685,6 +700,7 @@ int main(void)
     tcase_add_loop_test(pages, judgement, 0, (int)(sizeof judgements / sizeof *judgements));
     tcase_add_test(pages, reasons);
     tcase_add_test(pages, not_of_the_lanes);
+    tcase_add_test(pages, stuck_is_not_ready);
     tcase_add_test(pages, phases);
     tcase_add_test(pages, liveness);
     tcase_add_test(pages, status_says_it_all);

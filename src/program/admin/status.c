@@ -34,7 +34,7 @@ static json_t *worker_of(const struct admin_view *view, const struct admin_worke
     set(object, "name", json_string(w->name));
     set(object, "role", json_string(admin_role_name(w->role)));
     set(object, "state", json_string(lane_state_name(w->condition.state)));
-    set(object, "ready", json_boolean(admin_worker_ready(w, view->ready_grace_ms)));
+    set(object, "ready", json_boolean(admin_worker_ready(view, w)));
     set(object, "unready_ms", unready == LANE_NEVER_READY ? json_null() : json_integer(unready));
     set(object, "beat_age_ms", json_integer(w->beat_age_ms));
     set(object, "why", text_of(w->condition.why));

@@ -36,15 +36,18 @@ bool admin_role_decides(enum admin_role role)
     return roles[role].decides;
 }
 
+bool admin_worker_stuck(const struct admin_view *view, const struct admin_worker *w)
+{
+    return w->condition.state != LANE_STOPPED && w->beat_age_ms > view->beat_limit_ms;
+}
+
 const char *admin_stuck(const struct admin_view *view)
 {
     if (view->main_age_ms > view->beat_limit_ms)
         return "main";
     for (size_t i = 0; i < view->worker_count; i++) {
-        const struct admin_worker *w = &view->workers[i];
-
-        if (w->condition.state != LANE_STOPPED && w->beat_age_ms > view->beat_limit_ms)
-            return w->name;
+        if (admin_worker_stuck(view, &view->workers[i]))
+            return view->workers[i].name;
     }
     return NULL;
 }
@@ -65,20 +68,22 @@ bool admin_view_ready(const struct admin_view *view)
     for (size_t i = 0; i < view->worker_count; i++) {
         const struct admin_worker *w = &view->workers[i];
 
-        if (admin_role_decides(w->role) && !admin_worker_ready(w, view->ready_grace_ms))
+        if (admin_role_decides(w->role) && !admin_worker_ready(view, w))
             return false;
     }
     return true;
 }
 
-bool admin_worker_ready(const struct admin_worker *worker, int64_t grace_ms)
+bool admin_worker_ready(const struct admin_view *view, const struct admin_worker *worker)
 {
     const struct lane_condition *c = &worker->condition;
 
+    if (admin_worker_stuck(view, worker)) /* whatever it said when it last could */
+        return false;
     if (lane_state_ready(c->state))
         return true;
     /* One that needs an operator, or ends, is not about to be back. */
     if (c->state != LANE_CONNECTING && c->state != LANE_HOLDING)
         return false;
-    return c->unready_ms != LANE_NEVER_READY && c->unready_ms <= grace_ms;
+    return c->unready_ms != LANE_NEVER_READY && c->unready_ms <= view->ready_grace_ms;
 }

@@ -115,6 +115,8 @@ static void add_status(struct strbuf *out, const struct daemon *d, const struct 
     }
     if (view->refused[0])
         strbuf_addf(out, "; reload refused: %s", view->refused);
+    if (admin_stuck(view))
+        strbuf_addf(out, "; %s is stuck", admin_stuck(view));
     add_first_trouble(out, view);
     strbuf_addf(out, "; %u of %u lanes consuming, %" PRId64 " orders/s, %" PRId64 " messages in hand", lanes_ready(d),
                 d->lane_count, view->rates.created, admin_in_hand(view));

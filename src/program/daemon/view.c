@@ -132,9 +132,10 @@ static void add_reason(const struct admin_view *view, struct survey_self *self)
     for (size_t i = 0; i < view->worker_count; i++) {
         const struct admin_worker *w = &view->workers[i];
 
-        if (!admin_role_decides(w->role) || admin_worker_ready(w, view->ready_grace_ms))
+        if (!admin_role_decides(w->role) || admin_worker_ready(view, w))
             continue;
-        snprintf(self->why, sizeof self->why, "%s %s%s%.300s", w->name, lane_state_name(w->condition.state),
+        snprintf(self->why, sizeof self->why, "%s %s%s%.300s", w->name,
+                 admin_worker_stuck(view, w) ? "stuck" : lane_state_name(w->condition.state),
                  w->condition.why[0] ? ": " : "", w->condition.why);
         return;
     }
