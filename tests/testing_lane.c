@@ -131,7 +131,7 @@ void testing_lane_topology(void)
 {
     static const int64_t timeouts[] = {TESTING_PAY_SHORT, TESTING_PAY_TIMEOUT};
     struct error err = {0};
-    struct broker *broker = broker_open(testing_lane_conf, "test topology", &err);
+    struct broker *broker = testing_broker("test topology", &err);
 
     ck_assert_ok(broker != NULL, &err);
     ck_assert_ok(topology_walk(broker, testing_lane_conf, true, ignore_finding, NULL, &err), &err);
@@ -274,7 +274,7 @@ void testing_publish_with(const char *message_id, struct slice body, const struc
     if (header)
         headers[1] = *header;
     ck_assert_ok(broker_publish(open_publisher(), &p, &outcome, &err), &err);
-    ck_assert_ok(broker_wait_confirms(publisher, 5000, &err), &err);
+    ck_assert_ok(broker_wait_confirms(publisher, 20000, &err), &err);
     ck_assert_int_eq(outcome, BROKER_OUTCOME_CONFIRMED);
 }
 
@@ -347,7 +347,7 @@ uint32_t testing_waiting(void)
 {
     struct error err = {0};
     uint32_t messages = 0, consumers = 0;
-    struct broker *b = broker_open(testing_lane_conf, "test depth", &err);
+    struct broker *b = testing_broker("test depth", &err);
 
     ck_assert_ok(b != NULL, &err);
     ck_assert_ok(broker_queue_depth(b, queue, &messages, &consumers, &err), &err);

@@ -58,12 +58,12 @@ void testing_money_publish(const char *queue, const char *message_id, const char
     va_end(ap);
     p.body = slice_of(body);
     if (!publisher) {
-        publisher = broker_open(testing_lane_conf, "test publisher", &err);
+        publisher = testing_broker("test publisher", &err);
         ck_assert_ok(publisher != NULL, &err);
         ck_assert_ok(broker_confirm_select(publisher, 1000, &err), &err);
     }
     ck_assert_ok(broker_publish(publisher, &p, &outcome, &err), &err);
-    ck_assert_ok(broker_wait_confirms(publisher, 5000, &err), &err);
+    ck_assert_ok(broker_wait_confirms(publisher, 20000, &err), &err);
     ck_assert_int_eq(outcome, BROKER_OUTCOME_CONFIRMED);
 }
 
@@ -109,7 +109,7 @@ uint32_t testing_money_waiting(const char *queue)
 {
     uint32_t ready = 0, consumers = 0;
     struct error err = {0};
-    struct broker *b = broker_open(testing_lane_conf, "test depth", &err);
+    struct broker *b = testing_broker("test depth", &err);
 
     ck_assert_ok(b != NULL, &err);
     ck_assert_ok(broker_queue_depth(b, queue, &ready, &consumers, &err), &err);

@@ -72,9 +72,12 @@ void testing_exchange_delete(const char *exchange)
 
 static struct broker *open_broker(const char *name)
 {
+    struct conf conf = *testing_relay_conf;
     struct error err = {0};
-    struct broker *b = broker_open(testing_relay_conf, name, &err);
+    struct broker *b;
 
+    conf.broker_heartbeat = 60000; /* of the tests themselves, which may be silent for long */
+    b = broker_open(&conf, name, &err);
     ck_assert_ok(b != NULL, &err);
     return b;
 }

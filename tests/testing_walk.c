@@ -269,7 +269,7 @@ void testing_send(const struct order *order)
     order_encode(order, &body);
     p.body = (struct slice){body.data, body.len};
     ck_assert_ok(broker_publish(publisher, &p, &outcome, &err), &err);
-    ck_assert_ok(broker_wait_confirms(publisher, 5000, &err), &err);
+    ck_assert_ok(broker_wait_confirms(publisher, 20000, &err), &err);
     ck_assert_int_eq(outcome, BROKER_OUTCOME_CONFIRMED);
     strbuf_release(&body);
 }
@@ -431,7 +431,7 @@ int64_t testing_ready(const char *name)
 {
     struct error err = {0};
     uint32_t messages = 0, consumers = 0;
-    struct broker *b = broker_open(testing_lane_conf, "test depth", &err);
+    struct broker *b = testing_broker("test depth", &err);
 
     ck_assert_ok(b != NULL, &err);
     ck_assert_ok(broker_queue_depth(b, name, &messages, &consumers, &err), &err);

@@ -172,7 +172,7 @@ START_TEST(dead_letter_headers)
     testing_publish_body("bad-1", slice_of("{\"v\":1}"));
     testing_lane_start(1);
     testing_wait(testing_waiting() == 0, 5000, "taken");
-    b = broker_open(testing_lane_conf, "test", &err);
+    b = testing_broker("test", &err);
     ck_assert_ok(b != NULL, &err);
     ck_assert_ok(broker_consume(b, "order.dead", 10, "test", &err), &err);
     testing_wait(broker_take(b, &d, 1, 100, &got, &err) && got == 1, 5000, "the dead letter");
@@ -540,7 +540,7 @@ static void make_queue_again(void)
     struct broker_argument arguments[] = {{"x-queue-type", "quorum", 0}};
     enum broker_presence presence;
     const char *queue = testing_lane_conf->create_queue;
-    struct broker *b = broker_open(testing_lane_conf, "test", &err);
+    struct broker *b = testing_broker("test", &err);
 
     ck_assert_ok(b != NULL, &err);
     ck_assert_ok(broker_declare_queue(b, queue, arguments, 1, true, &presence, &detail, &err), &err);

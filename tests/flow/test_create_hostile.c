@@ -53,7 +53,7 @@ START_TEST(headers_that_fill_a_frame)
     testing_lane_setup(STOCK, NULL);
     memset(filling, 'f', sizeof filling);
     p.routing_key = testing_lane_conf->create_queue;
-    b = broker_open(testing_lane_conf, "test filling", &err);
+    b = testing_broker("test filling", &err);
     ck_assert_ok(b != NULL && broker_confirm_select(b, 1, &err) && broker_publish(b, &p, &outcome, &err) &&
                      broker_wait_confirms(b, 5000, &err),
                  &err);
@@ -122,7 +122,7 @@ START_TEST(garbage_without_a_dead_queue_waits_aside)
     testing_rabbitmqctl("delete_queue order.dead");
     testing_lane_start(1);
     testing_wait_orders(50, 10000);
-    b = broker_open(testing_lane_conf, "test dead queue", &err);
+    b = testing_broker("test dead queue", &err);
     ck_assert_ok(b != NULL, &err);
     ck_assert_ok(broker_declare_queue(b, "order.dead", arguments, 1, true, &presence, &detail, &err), &err);
     ck_assert_ok(broker_bind_queue(b, "order.dead", "order", "order.dead", &err), &err);

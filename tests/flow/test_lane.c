@@ -164,7 +164,7 @@ static void declare_queue(void)
     struct broker_argument arguments[] = {{"x-queue-type", "quorum", 0}, {"x-delivery-limit", NULL, 20}};
     struct error detail = {0}, err = {0};
     enum broker_presence presence;
-    struct broker *b = broker_open(testing_lane_conf, "test toy queue", &err);
+    struct broker *b = testing_broker("test toy queue", &err);
 
     ck_assert_ok(b != NULL, &err);
     ck_assert_ok(broker_declare_queue(b, toy_queue, arguments, 2, true, &presence, &detail, &err), &err);
@@ -181,7 +181,7 @@ static void setup(void)
     snprintf(toy_queue, sizeof toy_queue, "%s", testing_name("test.toy"));
     declare_queue();
     testing_sql("CREATE TABLE toy(k VARCHAR(40) PRIMARY KEY, times INT NOT NULL DEFAULT 1)");
-    publisher = broker_open(testing_lane_conf, "test toys", &err);
+    publisher = testing_broker("test toys", &err);
     ck_assert_ok(publisher != NULL, &err);
     ck_assert_ok(broker_confirm_select(publisher, 1000, &err), &err);
 }
@@ -206,7 +206,7 @@ static void send(const char *verb, int from, int to)
         p.message_id = slice_of(body);
         ck_assert_ok(broker_publish(publisher, &p, &outcomes[n], &err), &err);
     }
-    ck_assert_ok(broker_wait_confirms(publisher, 5000, &err), &err);
+    ck_assert_ok(broker_wait_confirms(publisher, 20000, &err), &err);
     for (int n = from; n <= to; n++)
         ck_assert_int_eq(outcomes[n], BROKER_OUTCOME_CONFIRMED);
 }
@@ -224,7 +224,7 @@ static uint32_t waiting(void)
 {
     struct error err = {0};
     uint32_t messages = 0, consumers = 0;
-    struct broker *b = broker_open(testing_lane_conf, "test depth", &err);
+    struct broker *b = testing_broker("test depth", &err);
 
     ck_assert_ok(b != NULL, &err);
     ck_assert_ok(broker_queue_depth(b, toy_queue, &messages, &consumers, &err), &err);

@@ -570,7 +570,7 @@ static void declare_classic(const char *queue, const char *exchange, int64_t ttl
                                           {"x-expires", NULL, 20000}};
     enum broker_presence presence;
     struct error err = {0}, detail = {0};
-    struct broker *b = broker_open(testing_lane_conf, "test topology", &err);
+    struct broker *b = testing_broker("test topology", &err);
 
     ck_assert_ok(b != NULL, &err);
     if (ttl_ms)
