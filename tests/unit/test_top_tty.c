@@ -34,7 +34,7 @@ static void setup(void)
     setlocale(LC_CTYPE, "C.UTF-8");
     port = testing_peer_start();
     testing_peer_say("/sale", 200, first);
-    snprintf(file, sizeof file, "/tmp/%s.conf", testing_name("orderd_top"));
+    snprintf(file, sizeof file, "%s/%s.conf", testing_dir(), testing_name("top"));
     f = fopen(file, "w");
     ck_assert(f && fprintf(f, "admin: { port = %d; };\n", port) > 0 && fclose(f) == 0);
 }
