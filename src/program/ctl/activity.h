@@ -2,7 +2,7 @@
 #ifndef ORDERD_CTL_ACTIVITY_H
 #define ORDERD_CTL_ACTIVITY_H
 
-#include "print.h"
+#include "table.h"
 
 /* The members of an activity, into an open object. */
 void activity_record(struct strbuf *line, const struct activity *activity);

@@ -3,7 +3,7 @@
 #define ORDERD_CTL_DLQ_H
 
 #include "orderd/dead_letter_store.h"
-#include "print.h"
+#include "table.h"
 
 enum tint dlq_tint(enum dead_letter_state state);
 

@@ -14,7 +14,7 @@
 #include "orderd/local_message_admin.h"
 #include "orderd/order_record.h"
 #include "orderd/stock.h"
-#include "print.h"
+#include "table.h"
 #include "record.h"
 
 /* The local messages that an order has under its own number; a message of several orders is found under the first. */

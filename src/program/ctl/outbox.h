@@ -3,7 +3,7 @@
 #define ORDERD_CTL_OUTBOX_H
 
 #include "orderd/local_message_admin.h"
-#include "print.h"
+#include "table.h"
 
 enum tint outbox_tint(enum local_message_state state);
 

@@ -1,4 +1,4 @@
-/* What people read: aligned tables and tinted words on standard output, notes and warnings on standard error. */
+/* What people read: tinted words and prose on standard output, notes on standard error. For tables see table.h. */
 #ifndef ORDERD_CTL_PRINT_H
 #define ORDERD_CTL_PRINT_H
 
@@ -10,6 +10,15 @@ enum tint { TINT_NONE, TINT_GOOD, TINT_CHANGED, TINT_BAD, TINT_DIM };
 
 /* text in at least width columns, tinted, control bytes shown as '?'. Negative width: to the right. */
 void print_word(const struct ctl *ctl, const char *text, int width, enum tint tint);
+
+/* How many columns of a terminal it takes. */
+size_t print_columns(const char *text);
+
+/* As print_word of no width, but cut to `most` columns; one that is cut ends in a dot-dot-dot. */
+void print_cut(const struct ctl *ctl, const char *text, size_t most, enum tint tint);
+
+/* Columns of standard output; SIZE_MAX where it is no terminal: nothing is cut for a program or a file. */
+size_t print_width(void);
 
 /* The rest of a line that stands at column `indent`, and its end. On a terminal it goes on in the next line, from that
  * column, where it does not fit. */
@@ -32,41 +41,5 @@ void print_escaped(const char *bytes, size_t len, int indent, enum print_escape 
 /* A rough length of time: "350ms", "12s", "5m", "30h", "9d". */
 #define SPAN_TEXT 24
 const char *span_text(char out[SPAN_TEXT], int64_t ms);
-
-/* A table grows row by row and is printed at once, each column as wide as it needs. Where that is wider than the
- * terminal, columns that may be left out are, from the right, and then texts are cut, the last column first, to no less
- * than TABLE_CUT_MIN; numbers never are. */
-#define TABLE_CUT_MIN     8
-#define TABLE_COLUMNS_MAX 12
-
-struct table {
-    const char *heads[TABLE_COLUMNS_MAX]; /* "-HEAD": numbers, to the right; "=HEAD": texts, never cut;
-                                             "?HEAD", "?-HEAD": may be left out */
-    size_t columns, cells, room;
-    size_t widths[TABLE_COLUMNS_MAX]; /* of what was printed so far, uncut */
-    size_t limits[TABLE_COLUMNS_MAX]; /* cut to this */
-    bool left_out[TABLE_COLUMNS_MAX]; /* decided by the first rows */
-    bool headed;
-    struct table_cell {
-        char *text;
-        enum tint tint;
-    } * list;
-};
-
-/* heads: columns of them. */
-void table_begin(struct table *table, const char *const *heads, size_t columns);
-void table_text(struct table *table, const char *text, enum tint tint);
-void table_slice(struct table *table, struct slice text, enum tint tint);
-void table_number(struct table *table, int64_t number);
-void table_span(struct table *table, int64_t ms);
-
-/* "2026-12-01 10:00" */
-void table_time(struct table *table, int64_t wall_ms);
-
-/* Prints the rows so far, for a list of any length; columns stay as wide as they were, or get wider. */
-void table_flush(const struct ctl *ctl, struct table *table);
-
-/* Prints the rest and frees; nothing where there was no row. */
-void table_end(const struct ctl *ctl, struct table *table);
 
 #endif

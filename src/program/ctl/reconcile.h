@@ -3,7 +3,7 @@
 #define ORDERD_CTL_RECONCILE_H
 
 #include "orderd/reconcile_run.h"
-#include "print.h"
+#include "table.h"
 
 #define RECONCILE_QUEUES_MAX (CONF_DELAYS_MAX + 8)
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "endpoint.h"
-#include "print.h"
+#include "table.h"
 #include "status.h"
 
 static const char *text_of(const json_t *object, const char *name)

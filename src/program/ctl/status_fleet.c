@@ -5,7 +5,7 @@
 #include "endpoint.h"
 #include "orderd/sale_view.h"
 #include "orderd/top.h"
-#include "print.h"
+#include "table.h"
 #include "status.h"
 
 static void add_known(struct table *t, int64_t n)
