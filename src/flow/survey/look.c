@@ -1,6 +1,7 @@
 #include "survey_private.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "orderd/clock.h"
 #include "orderd/log.h"
@@ -58,23 +59,24 @@ void surveyor_lose_db(struct surveyor *s, const struct error *err)
 /* ---- the fleet ---- */
 
 struct fleet {
-    struct survey *survey;
+    struct replica *list;
+    size_t count;
     struct replica_totals totals;
     bool lost; /* one is */
 };
 
-/* A lost one counts no more, though its last report is still there. */
+/* A lost one counts no more, though its last report is still there. What is read is put aside until all of it is: where
+ * MySQL goes away meanwhile, the list of before stays. */
 static void note_replica(void *arg, const struct replica *replica, const struct replica_report *report)
 {
     struct fleet *fleet = arg;
-    struct survey *v = fleet->survey;
 
     if (replica_state_lives(replica->state))
         replica_totals_add(&fleet->totals, report);
     else
         fleet->lost = true;
-    if (v->replica_count < SURVEY_REPLICAS_MAX)
-        v->replicas[v->replica_count++] = *replica;
+    if (fleet->count < SURVEY_REPLICAS_MAX)
+        fleet->list[fleet->count++] = *replica;
 }
 
 static void note_totals(struct surveyor *s, const struct replica_totals *totals)
@@ -91,12 +93,13 @@ static void note_totals(struct surveyor *s, const struct replica_totals *totals)
 
 static bool look_at_fleet(struct surveyor *s, struct error *err)
 {
-    struct fleet fleet = {.survey = &s->survey};
+    struct fleet fleet = {.list = s->fleet};
     int64_t now = clock_mono_ms();
 
-    s->survey.replica_count = 0;
     if (!replica_read_all(s->db, s->base.conf->survey_lost_after, note_replica, &fleet, err))
         return false;
+    memcpy(s->survey.replicas, fleet.list, fleet.count * sizeof *fleet.list);
+    s->survey.replica_count = fleet.count;
     note_totals(s, &fleet.totals);
     if (!fleet.lost || now < s->clean_next)
         return true;

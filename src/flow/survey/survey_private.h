@@ -48,6 +48,7 @@ struct surveyor {
     int64_t ahead_ms;        /* of this machine's clock is that of the database, as far as is known */
     struct sale **sales;
     size_t sale_count;
+    struct replica fleet[SURVEY_REPLICAS_MAX]; /* being read */
     struct survey survey;
 };
 
