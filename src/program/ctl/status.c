@@ -35,8 +35,8 @@ static void print_head(const struct ctl *ctl, const json_t *s)
     print_word(ctl, is(s, "ready") ? "ready" : "not ready", 0, is(s, "ready") ? TINT_GOOD : TINT_BAD);
     printf("; up %s\n", span_text(up, number_of(s, "uptime_ms")));
     if (is(s, "quiet") && strcmp(text_of(s, "phase"), "starting") != 0)
-        printf("It was told to take nothing; %" PRId64 " messages are in hand. `orderctl resume` ends it.\n",
-               number_of(s, "in_hand"));
+        printf("It was told to take nothing; %" PRId64 " messages are in hand. `orderctl resume%s%s` ends it.\n",
+               number_of(s, "in_hand"), instance[0] ? " " : "", instance);
     else if (text_of(s, "why")[0])
         printf("It waits: %s\n", text_of(s, "why"));
     if (text_of(s, "reload_refused")[0])
@@ -73,6 +73,20 @@ static void print_counts(const struct ctl *ctl, const json_t *s)
     table_end(ctl, &t);
 }
 
+/* Its number is of the last time it did. */
+static bool relay_looks(const json_t *s)
+{
+    const json_t *w;
+    size_t i;
+
+    json_array_foreach(json_object_get(s, "workers"), i, w)
+    {
+        if (strcmp(text_of(w, "role"), "relay") == 0)
+            return is(w, "ready");
+    }
+    return true;
+}
+
 static void print_times(const json_t *s)
 {
     const json_t *rates = json_object_get(s, "rates");
@@ -84,7 +98,7 @@ static void print_times(const json_t *s)
     if (number_of(s, "relay_oldest_ms") > 0)
         printf("The oldest local message is late by %s.\n", span_text(oldest, number_of(s, "relay_oldest_ms")));
     else
-        puts("No local message is late.");
+        puts(relay_looks(s) ? "No local message is late." : "The relay cannot look whether a local message is late.");
 }
 
 static void print_workers(const struct ctl *ctl, const json_t *s)
