@@ -5,7 +5,8 @@ Packages on Debian: python3-redis python3-amqp. Read docs/web-tier.md beside it;
 a request calls, with connections of its own thread.
 
   web-tier.py --lua deduct.lua --redis HOST:PORT --broker HOST:PORT --user NAME --password-file FILE
-              --activity ID --sku ID --price MINOR [--quantity N] [--wait S] [--queue NAME] [--order-no NO] BUYER...
+              --activity ID --sku ID --price MINOR [--quantity N] [--wait S] [--vhost NAME] [--queue NAME]
+              [--order-no NO] BUYER...
 
 One line for each buyer: BUYER ORDER_NO OUTCOME. Exit code 0, or 75 where the outcome is not known: take that order up
 again with --order-no.
@@ -115,7 +116,8 @@ class WebTier:
                 password = file.readline().rstrip("\n")
             # With confirm_publish, basic_publish waits for the confirm and raises on a nack. A message that no queue
             # takes comes back (mandatory) before its confirm, and raises too.
-            connection = amqp.Connection(o.broker, o.user, password, connect_timeout=3, confirm_publish=True)
+            connection = amqp.Connection(o.broker, o.user, password, virtual_host=o.vhost, connect_timeout=3,
+                                         confirm_publish=True)
             connection.connect()
             self.channel = connection.channel()
         return self.channel
@@ -136,6 +138,7 @@ def main():
         parser.add_argument("--" + name, type=int, required=True)
     parser.add_argument("--quantity", type=int, default=1)
     parser.add_argument("--queue", default="order.create", help="routing key: create.queue of orderd.conf")
+    parser.add_argument("--vhost", default="/", help="broker.vhost of orderd.conf")
     parser.add_argument("--order-no", help="go on with this order instead of a new one")
     parser.add_argument("--wait", type=float, default=60, help="seconds to go on trying while a server is away")
     parser.add_argument("buyers", type=int, nargs="+", metavar="BUYER")
