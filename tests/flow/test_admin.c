@@ -298,7 +298,7 @@ START_TEST(ctl_status_without_orderd)
     CTL("status");
     snprintf(sentence, sizeof sentence,
              "orderctl: status: no orderd answers at 127.0.0.1 port %d: Connection refused; see that orderd runs with "
-             "admin.enabled, and name its INSTANCE if it has one\n",
+             "admin.enabled, and name its INSTANCE if it has one (the 1 of orderd@1)\n",
              port);
     CTL_SAYS(69, sentence);
     ck_assert_str_eq(testing_ctl.out, "");

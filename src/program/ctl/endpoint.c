@@ -152,7 +152,7 @@ bool endpoint_find(struct ctl *ctl, const char *instance, struct endpoint *out, 
 
 void endpoint_advise(struct ctl *ctl)
 {
-    ctl_advise(ctl, "see that orderd runs with admin.enabled, and name its INSTANCE if it has one");
+    ctl_advise(ctl, "see that orderd runs with admin.enabled, and name its INSTANCE if it has one (the 1 of orderd@1)");
 }
 
 bool endpoint_get(struct ctl *ctl, const char *instance, const char *path, int *status, struct strbuf *out,
