@@ -100,12 +100,19 @@ static void of_servers(const struct top_state *s, struct alarms *list)
     }
 }
 
+int64_t top_fleet_age(const struct top_state *s)
+{
+    int64_t age = s->now >= 0 && s->sale->replicas_at >= 0 ? s->now - s->sale->replicas_at : 0;
+
+    return age > OLD_MS ? age : 0;
+}
+
 static void of_replicas(const struct top_state *s, struct alarms *list)
 {
     char n[WORD_MAX];
 
-    if (s->now >= 0 && s->sale->replicas_at >= 0 && s->now - s->sale->replicas_at > OLD_MS)
-        add(list, FRAME_WARN, "The list of replicas is %s old", word_clock(n, s->now - s->sale->replicas_at));
+    if (top_fleet_age(s) > 0)
+        add(list, FRAME_WARN, "The list of replicas is %s old", word_clock(n, top_fleet_age(s)));
     if (s->sale->replica_count == 0)
         add(list, FRAME_WARN, "No replica is known");
     for (size_t i = 0; i < s->sale->replica_count; i++) {

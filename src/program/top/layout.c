@@ -64,9 +64,14 @@ int64_t top_step(const struct top_state *s, int step)
 static void add_ready(const struct top_state *s, struct sheet *p)
 {
     size_t ready = 0, all = s->sale->replica_count;
+    char ago[WORD_MAX];
 
     for (size_t i = 0; i < all; i++)
         ready += strcmp(s->sale->replicas[i].state, "ready") == 0;
+    if (top_fleet_age(s) > 0) {
+        sheet_field(p, FRAME_WARN, "%zu of %zu ready %s ago", ready, all, word_clock(ago, top_fleet_age(s)));
+        return;
+    }
     sheet_field(p, ready == all && all > 0 ? FRAME_GOOD : FRAME_WARN, "%zu of %zu %s ready", ready, all,
                 all == 1 ? "replica" : "replicas");
 }

@@ -59,6 +59,9 @@ struct alarms {
 
 void top_alarms(const struct top_state *state, struct alarms *alarms);
 
+/* How old the list of replicas is, in ms, where it is not of now: it comes from MySQL. Else 0. */
+int64_t top_fleet_age(const struct top_state *state);
+
 void top_activities(const struct top_state *state, struct sheet *sheet, int most);
 void top_activity(const struct top_state *state, struct sheet *sheet, int chart_rows);
 void top_traffic(const struct top_state *state, struct sheet *sheet);
