@@ -3,6 +3,7 @@
 
 #include <signal.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "orderd/clock.h"
 #include "orderd/log.h"
@@ -36,6 +37,19 @@ static void take_configuration(struct daemon *d, const struct conf *current, str
     strbuf_release(&later);
 }
 
+/* An editor or a copy that has just begun to write leaves a file that says nothing, which is no error: all would go
+ * back to its default. */
+static struct conf *load_again(const char *path, struct error *err)
+{
+    struct stat st;
+
+    if (path && stat(path, &st) == 0 && S_ISREG(st.st_mode) && st.st_size == 0) {
+        error_set(err, ERROR_REFUSED, "%s is empty: is it being written? reload again then", path);
+        return NULL;
+    }
+    return conf_load(path, err);
+}
+
 static void reload(struct daemon *d)
 {
     const struct conf *current = atomic_load_explicit(&d->shared.conf, memory_order_acquire);
@@ -44,7 +58,7 @@ static void reload(struct daemon *d)
 
     if (d->was_ready)
         notify_reloading();
-    fresh = d->conf_count < DAEMON_CONFS_MAX ? conf_load(current->path, &err) : NULL;
+    fresh = d->conf_count < DAEMON_CONFS_MAX ? load_again(current->path, &err) : NULL;
     if (fresh)
         take_configuration(d, current, fresh);
     else if (err.code == ERROR_NONE)
