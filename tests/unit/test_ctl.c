@@ -133,7 +133,7 @@ static const struct {
     {{CREATE, "--pay-timeout", "31d", NULL},
      "activity create: --pay-timeout \"31d\" is not a time such as 15m, from 1s to 30d" HELP_OF("activity create")},
     {{CREATE, "--starts", "tomorrow", NULL},
-     "activity create: --starts \"tomorrow\" is not a time such as 2026-12-01T10:00:00Z, now or +5m" HELP_OF(
+     "activity create: --starts \"tomorrow\" is not a time such as 2027-11-11T10:00:00Z, now or +5m" HELP_OF(
          "activity create")},
     {{"outbox", NULL}, "outbox: a command is missing (one of stats, list, show, retry, purge)" HELP_OF("outbox")},
     {{"outbox", "stats", "1", NULL}, "outbox stats: unexpected argument \"1\"" HELP_OF("outbox stats")},
@@ -146,9 +146,9 @@ static const struct {
     {{"outbox", "list", "--state", "sent", "--due", NULL},
      "outbox list: --due is about pending messages, not about sent ones" HELP_OF("outbox list")},
     {{"outbox", "list", "--since", "+5m", NULL},
-     "outbox list: --since \"+5m\" is not a time such as 2026-12-01T10:00:00Z or -5m" HELP_OF("outbox list")},
+     "outbox list: --since \"+5m\" is not a time such as 2027-11-11T10:00:00Z or -5m" HELP_OF("outbox list")},
     {{"outbox", "list", "--until", "yesterday", NULL},
-     "outbox list: --until \"yesterday\" is not a time such as 2026-12-01T10:00:00Z or -5m" HELP_OF("outbox list")},
+     "outbox list: --until \"yesterday\" is not a time such as 2027-11-11T10:00:00Z or -5m" HELP_OF("outbox list")},
     {{"outbox", "list", "--limit", "-1", NULL},
      "outbox list: --limit \"-1\" is not a number from 0 to 9223372036854775807" HELP_OF("outbox list")},
     {{"outbox", "list", "--key=", NULL}, "outbox list: --key \"\" has not 1 to 100 bytes" HELP_OF("outbox list")},

@@ -7,8 +7,8 @@
  *           NUMBER    a decimal number from least to most
  *           DURATION  such as 15m, from least to most ms
  *           TEXT      least to most bytes
- *           WHEN      2026-12-01T10:00:00Z, now, +5m
- *           PAST      2026-12-01T10:00:00Z, now, -5m
+ *           WHEN      2027-11-11T10:00:00Z, now, +5m
+ *           PAST      2027-11-11T10:00:00Z, now, -5m
  *           CHOICE    one of the words that VALUE lists: "a|b|c"
  *           CHOICES   some of them, with commas between
  * default   text as it would be written; "": it may be left out; NULL: it must be given (but for a FLAG)

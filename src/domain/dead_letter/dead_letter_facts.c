@@ -13,7 +13,7 @@
 /* A body beyond this is not of ours (DESIGN section 2: 16 KiB). */
 #define BODY_MAX ((size_t)64 * 1024)
 
-/* "2026-12-01T10:00:00.123Z", exactly as we write it; else 0. */
+/* "2027-11-11T10:00:00.123Z", exactly as we write it; else 0. */
 static int64_t read_time(struct slice text)
 {
     char copy[32], back[32];

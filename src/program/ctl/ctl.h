@@ -102,7 +102,7 @@ struct ctl {
 /* Fills *ctl, which must be zeroed. false: the sentence in err says what is wrong with it. argv must outlive ctl. */
 ORDERD_MUST_CHECK bool ctl_parse(struct ctl *ctl, int argc, char **argv, struct error *err);
 
-/* 2026-12-01T10:00:00Z (with up to three digits of a second), now, +5m. */
+/* 2027-11-11T10:00:00Z (with up to three digits of a second), now, +5m. */
 ORDERD_MUST_CHECK bool ctl_parse_when(const char *text, struct activity_when *out);
 
 /* The same, or a time that lies before now: -5m. ms is then how far. */

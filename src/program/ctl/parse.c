@@ -126,9 +126,9 @@ static bool wrong_value(struct line *l, const struct ctl_option *o, const char *
         units_format_duration(most, sizeof most, o->most);
         return misuse(l, "--%s \"%.60s\" is not a time such as 15m, from %s to %s", o->spelling, text, least, most);
     case CTL_WHEN:
-        return misuse(l, "--%s \"%.60s\" is not a time such as 2026-12-01T10:00:00Z, now or +5m", o->spelling, text);
+        return misuse(l, "--%s \"%.60s\" is not a time such as 2027-11-11T10:00:00Z, now or +5m", o->spelling, text);
     case CTL_PAST:
-        return misuse(l, "--%s \"%.60s\" is not a time such as 2026-12-01T10:00:00Z or -5m", o->spelling, text);
+        return misuse(l, "--%s \"%.60s\" is not a time such as 2027-11-11T10:00:00Z or -5m", o->spelling, text);
     case CTL_CHOICE:
         return misuse(l, "--%s \"%.60s\" is not one of %s", o->spelling, text, o->value);
     case CTL_CHOICES:

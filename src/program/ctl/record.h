@@ -16,7 +16,7 @@ void record_number(struct strbuf *line, const char *name, int64_t number);
 void record_bool(struct strbuf *line, const char *name, bool value);
 void record_null(struct strbuf *line, const char *name);
 
-/* "2026-12-01T10:00:00.000Z"; null for 0 */
+/* "2027-11-11T10:00:00.000Z"; null for 0 */
 void record_time(struct strbuf *line, const char *name, int64_t wall_ms);
 
 /* Writes the line to standard output and empties it. */

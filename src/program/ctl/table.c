@@ -57,7 +57,7 @@ void table_time(struct table *t, int64_t wall_ms)
     char text[32];
 
     clock_format_sql(text, sizeof text, wall_ms);
-    text[strlen("2026-12-01 10:00")] = '\0';
+    text[strlen("2027-11-11 10:00")] = '\0';
     table_text(t, text, TINT_NONE);
 }
 

@@ -35,7 +35,7 @@ void table_slice(struct table *table, struct slice text, enum tint tint);
 void table_number(struct table *table, int64_t number);
 void table_span(struct table *table, int64_t ms);
 
-/* "2026-12-01 10:00" */
+/* "2027-11-11 10:00" */
 void table_time(struct table *table, int64_t wall_ms);
 
 /* Prints the rows so far, for a list of any length; columns stay as wide as they were, or get wider. */

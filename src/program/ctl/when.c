@@ -27,7 +27,7 @@ static int milliseconds(const char *text, size_t len)
     return ms;
 }
 
-/* "2026-12-01T10:00:00" by its shape, since sscanf takes signs, spaces and short numbers. */
+/* "2027-11-11T10:00:00" by its shape, since sscanf takes signs, spaces and short numbers. */
 static bool shaped(const char *text)
 {
     static const char shape[] = "dddd-dd-ddTdd:dd:dd";
