@@ -5,8 +5,8 @@ import os
 import signal
 import time
 
-from ground import ENV, Clock, Failed, number, run, sql, until
-from sale import FIRST_ACTIVITY, QUEUE, Sale, make_vhost, drop_vhost
+from ground import ENV, Clock, Failed, number, run, settle, sql, until
+from sale import FIRST_ACTIVITY, QUEUE, Sale
 
 LIMIT = os.path.join(ENV["ORDERD_BUILD"], "tests/bench/bench_limit")
 LUA = os.path.join(ENV['ORDERD_SOURCE'], 'src/domain/stock/deduct.lua')
@@ -67,6 +67,7 @@ def limit(bench):
 
 def pipe(bench, sale):
     sale.fill(bench.orders)
+    settle()
     clock = Clock()
     out = limit_program('pipe', QUEUE, bench.orders, 500, 2, schema=sale.name, vhost=sale.name)[0]
     spent = clock.spent()
@@ -101,9 +102,9 @@ def drain(bench):
     grid = [(2, 1, 500, 'quorum')]
     if not bench.quick:
         grid = [(lanes, 1, 500, 'quorum') for lanes in (1, 2, 4)] + [(2, processes, 500, 'quorum') for processes in (2, 4)]
-        grid += [(2, 1, 500, 'classic')]
-    for lanes, processes, batch, queue_type in grid:
-        drain_once(bench, 'drain', n, lanes, processes, batch, queue_type)
+        grid += [(4, 1, 1000, 'quorum'), (2, 1, 500, 'classic')]
+    for lanes, processes, size, queue_type in grid:
+        drain_once(bench, 'drain', n, lanes, processes, size, queue_type)
 
 
 def batch(bench):

@@ -6,7 +6,7 @@ import subprocess
 import tempfile
 import time
 
-from ground import ENV, Broker, Clock, Failed, drop_vhost, make_vhost, memory_peak_mib, number, run, sql, until
+from ground import ENV, Broker, Clock, Failed, drop_vhost, make_vhost, memory_peak_mib, number, run, settle, sql, until
 
 BIN = os.path.join(ENV['ORDERD_BUILD'], 'src')
 QUEUE = 'order.create'
@@ -152,6 +152,7 @@ class Sale:
     def drain(self, count, processes=1, relay_too=True, orders=None, count_allocations=False):
         """Takes what waits and says how fast, what it cost, and how long it was until all local messages were out."""
         first = self.users - count
+        settle()
         want = (orders if orders is not None else count) + self.orders()
         for i in range(processes):
             self.start(i + 1, count_allocations)
