@@ -212,7 +212,7 @@ def relay(bench):
     """Rows that other services left in the local message table."""
     count = bench.orders // 2
     with Sale('relay', conf=create_conf()) as sale:
-        sql(f"""INSERT INTO local_message(message_key, topic, payload, due_at) SELECT CONCAT('bench:', seq), 'event.bench', '{{"v":1}}',
+        sql(f"""INSERT INTO local_message(message_key, topic, payload, due_at) SELECT CONCAT('event.order.created:bench', seq), 'event.order.created', '{{"v":1}}',
                 UTC_TIMESTAMP(6) FROM seq_1_to_{count}""", sale.name)
         clock = Clock()
         sale.start()
