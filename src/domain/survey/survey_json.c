@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "orderd/check.h"
+#include "orderd/json_put.h"
 #include "orderd/survey.h"
 
 enum type { NUMBER, REAL };
@@ -96,28 +97,6 @@ static const struct field replica_fields[] = {
 
 /* ---- writing ---- */
 
-static void set(json_t *object, const char *name, json_t *value)
-{
-    CHECK(value != NULL && json_object_set_new(object, name, value) == 0);
-}
-
-static void append(json_t *list, json_t *value)
-{
-    CHECK(value != NULL && json_array_append_new(list, value) == 0);
-}
-
-/* What servers say, and titles, may be any bytes. */
-static json_t *text_of(const char *text)
-{
-    struct strbuf clean = STRBUF_INIT;
-    json_t *value;
-
-    strbuf_add_utf8(&clean, slice_of(text));
-    value = json_string(clean.data ? clean.data : "");
-    strbuf_release(&clean);
-    return value;
-}
-
 static json_t *number_of(int64_t n)
 {
     return n == SURVEY_UNKNOWN ? json_null() : json_integer(n);
@@ -135,7 +114,7 @@ static json_t *inner(json_t *object, const char *name)
     json_t *found = *name ? json_object_get(object, name) : object;
 
     if (!found) {
-        set(object, name, json_object());
+        json_put(object, name, json_object());
         found = json_object_get(object, name);
     }
     return found;
@@ -152,8 +131,8 @@ static void write_fields(json_t *object, const struct field *fields, size_t coun
             memcpy(&number, at, sizeof number);
         else
             memcpy(&real, at, sizeof real);
-        set(inner(object, fields[i].inside), fields[i].name,
-            fields[i].type == NUMBER ? number_of(number) : real_of(real));
+        json_put(inner(object, fields[i].inside), fields[i].name,
+                 fields[i].type == NUMBER ? number_of(number) : real_of(real));
     }
 }
 
@@ -161,12 +140,12 @@ static json_t *replica_of(const struct replica *r)
 {
     json_t *object = json_object();
 
-    set(object, "instance", text_of(r->instance));
-    set(object, "host", text_of(r->host));
-    set(object, "version", text_of(r->version));
-    set(object, "state", json_string(replica_state_name(r->state)));
-    set(object, "why", text_of(r->why));
-    set(object, "admin", text_of(r->admin));
+    json_put(object, "instance", json_text(r->instance));
+    json_put(object, "host", json_text(r->host));
+    json_put(object, "version", json_text(r->version));
+    json_put(object, "state", json_string(replica_state_name(r->state)));
+    json_put(object, "why", json_text(r->why));
+    json_put(object, "admin", json_text(r->admin));
     write_fields(object, replica_fields, COUNT(replica_fields), r);
     return object;
 }
@@ -176,8 +155,8 @@ static json_t *rates_of(const struct survey *s)
     json_t *object = json_object();
 
     for (int i = 0; i < REPLICA_COUNT_COUNT; i++)
-        set(object, replica_count_name((enum replica_count)i),
-            isfinite(s->rates[i]) ? json_integer(llround(s->rates[i])) : json_null());
+        json_put(object, replica_count_name((enum replica_count)i),
+                 isfinite(s->rates[i]) ? json_integer(llround(s->rates[i])) : json_null());
     return object;
 }
 
@@ -185,7 +164,7 @@ static json_t *queue_of(const struct survey_queue *q)
 {
     json_t *object = json_object();
 
-    set(object, "name", text_of(q->name));
+    json_put(object, "name", json_text(q->name));
     write_fields(object, queue_fields, COUNT(queue_fields), q);
     return object;
 }
@@ -214,9 +193,9 @@ static json_t *reason_of(const struct survey_reason *r)
 
     strbuf_add_str(&command, "orderctl dlq list --state open --reason ");
     add_word(&command, r->reason);
-    set(object, "reason", text_of(r->reason));
-    set(object, "open", json_integer(r->open));
-    set(object, "command", text_of(command.data));
+    json_put(object, "reason", json_text(r->reason));
+    json_put(object, "open", json_integer(r->open));
+    json_put(object, "command", json_text(command.data));
     strbuf_release(&command);
     return object;
 }
@@ -225,12 +204,12 @@ static json_t *activity_of(const struct survey_activity *a)
 {
     json_t *object = json_object();
 
-    set(object, "title", text_of(a->title));
-    set(object, "state", json_string(activity_state_name(a->state)));
+    json_put(object, "title", json_text(a->title));
+    json_put(object, "state", json_string(activity_state_name(a->state)));
     write_fields(object, activity_fields, COUNT(activity_fields), a);
-    set(inner(object, "reconcile"), "verdict",
-        a->reconcile_verdict < 0 ? json_null()
-                                 : json_string(balance_verdict_name((enum balance_verdict)a->reconcile_verdict)));
+    json_put(inner(object, "reconcile"), "verdict",
+             a->reconcile_verdict < 0 ? json_null()
+                                      : json_string(balance_verdict_name((enum balance_verdict)a->reconcile_verdict)));
     return object;
 }
 
@@ -241,10 +220,10 @@ static json_t *dependencies_of(const struct survey *s)
     for (int i = 0; i < SURVEY_DEPENDENCY_COUNT; i++) {
         json_t *object = json_object();
 
-        set(object, "name", json_string(survey_dependency_name((enum survey_dependency)i)));
-        set(object, "up", s->dependencies[i].known ? json_boolean(s->dependencies[i].up) : json_null());
-        set(object, "why", text_of(s->dependencies[i].why));
-        append(list, object);
+        json_put(object, "name", json_string(survey_dependency_name((enum survey_dependency)i)));
+        json_put(object, "up", s->dependencies[i].known ? json_boolean(s->dependencies[i].up) : json_null());
+        json_put(object, "why", json_text(s->dependencies[i].why));
+        json_put_last(list, object);
     }
     return list;
 }
@@ -254,17 +233,17 @@ static void add_lists(json_t *object, const struct survey *s)
     json_t *replicas = json_array(), *queues = json_array(), *reasons = json_array(), *activities = json_array();
 
     for (size_t i = 0; i < s->replica_count; i++)
-        append(replicas, replica_of(&s->replicas[i]));
+        json_put_last(replicas, replica_of(&s->replicas[i]));
     for (size_t i = 0; i < s->queue_count; i++)
-        append(queues, queue_of(&s->queues[i]));
+        json_put_last(queues, queue_of(&s->queues[i]));
     for (size_t i = 0; i < s->reason_count; i++)
-        append(reasons, reason_of(&s->reasons[i]));
+        json_put_last(reasons, reason_of(&s->reasons[i]));
     for (size_t i = 0; i < s->activity_count; i++)
-        append(activities, activity_of(&s->activities[i]));
-    set(object, "replicas", replicas);
-    set(object, "queues", queues);
-    set(inner(object, "dead_letters"), "by_reason", reasons);
-    set(object, "activities", activities);
+        json_put_last(activities, activity_of(&s->activities[i]));
+    json_put(object, "replicas", replicas);
+    json_put(object, "queues", queues);
+    json_put(inner(object, "dead_letters"), "by_reason", reasons);
+    json_put(object, "activities", activities);
 }
 
 void survey_json(const struct survey *s, const char *instance, struct strbuf *out)
@@ -272,12 +251,12 @@ void survey_json(const struct survey *s, const char *instance, struct strbuf *ou
     json_t *object = json_object();
     char *text;
 
-    set(object, "v", json_integer(1));
-    set(object, "instance", text_of(instance));
+    json_put(object, "v", json_integer(1));
+    json_put(object, "instance", json_text(instance));
     write_fields(object, sale_fields, COUNT(sale_fields), s);
-    set(object, "rates", rates_of(s));
+    json_put(object, "rates", rates_of(s));
     add_lists(object, s);
-    set(object, "dependencies", dependencies_of(s));
+    json_put(object, "dependencies", dependencies_of(s));
     text = json_dumps(object, JSON_COMPACT);
     CHECK(text != NULL);
     strbuf_add_str(out, text);
