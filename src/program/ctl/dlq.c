@@ -30,7 +30,7 @@ void dlq_record_activity(struct strbuf *line, int64_t activity_id)
         record_null(line, "activity");
 }
 
-void dlq_record(struct strbuf *line, const struct dead_letter_row *row)
+void dlq_record_facts(struct strbuf *line, const struct dead_letter_row *row)
 {
     record_number(line, "id", row->id);
     record_text(line, "state", dead_letter_state_name(row->state));
@@ -39,6 +39,11 @@ void dlq_record(struct strbuf *line, const struct dead_letter_row *row)
     record_slice(line, "queue", row->queue);
     dlq_record_activity(line, row->activity_id);
     record_slice(line, "order_no", row->order_no);
+}
+
+void dlq_record(struct strbuf *line, const struct dead_letter_row *row)
+{
+    dlq_record_facts(line, row);
     record_slice(line, "message_id", row->message_id);
     record_number(line, "attempts", row->attempts);
     record_number(line, "deaths", row->times);

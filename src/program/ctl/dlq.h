@@ -11,7 +11,9 @@ enum tint dlq_tint(enum dead_letter_state state);
 void dlq_table_activity(struct table *table, int64_t activity_id);
 void dlq_record_activity(struct strbuf *line, int64_t activity_id);
 
-/* The members of a row, without what only `show` shows, into an open object. */
+/* The members of a row, into an open object: from its id to its order number, which a listing and an export begin with;
+ * and all without what only `show` shows. */
+void dlq_record_facts(struct strbuf *line, const struct dead_letter_row *row);
 void dlq_record(struct strbuf *line, const struct dead_letter_row *row);
 void dlq_record_action(struct strbuf *line, const struct dead_letter_action *action); /* a whole object */
 

@@ -41,13 +41,7 @@ static void write_letter(void *arg, const struct dead_letter_row *row)
 
     record_open(line, NULL, '{');
     record_number(line, "v", 1);
-    record_number(line, "id", row->id);
-    record_text(line, "state", dead_letter_state_name(row->state));
-    record_slice(line, "reason", row->reason);
-    record_slice(line, "detail", row->detail);
-    record_slice(line, "queue", row->queue);
-    dlq_record_activity(line, row->activity_id);
-    record_slice(line, "order_no", row->order_no);
+    dlq_record_facts(line, row);
     record_number(line, "attempts", row->attempts);
     record_number(line, "deaths", row->times);
     record_time(line, "died_at", row->died_at);
