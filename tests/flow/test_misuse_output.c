@@ -3,6 +3,7 @@
 #include "testing_misuse.h"
 
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -150,11 +151,21 @@ static void read_terminal(int master)
 /* What they print is a file, to be read by a program. */
 static const char *const files[] = {"config defaults", "config dump", "dlq export"};
 
+/* The same file by a name that no line takes. */
+static void lengthen(char *path, size_t size, const char *variable)
+{
+    snprintf(path, size, "%s%s", "/././././././././././././././././././././././././././././././././././././.",
+             getenv(variable));
+}
+
 /* Over ssh, at 80 columns. Uncoloured, so that each character is a column. */
 START_TEST(narrow_terminal)
 {
     const struct winsize size = {.ws_row = 24, .ws_col = 80};
+    char secret[PATH_MAX];
 
+    lengthen(secret, sizeof secret, "ORDERD_MQ_PASSWORD_FILE");
+    testing_ctl_configure(&(struct testing_ctl_conf){.mq_password_file = secret});
     for (size_t c = 0; c < CTL_COMMAND_COUNT; c++) {
         int master = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC), slave;
 

@@ -57,7 +57,7 @@ static void print_line(const struct ctl *ctl, enum doctor_verdict verdict, enum 
     print_word(ctl, checks[check].name, NAME_WIDTH, TINT_NONE);
     strbuf_addf(&text, "%s%s%s%s%s", subject ? subject : "", subject ? ": " : "", finding, good ? "" : "; ",
                 good ? "" : checks[check].advice);
-    print_prose(ctl, text.data, VERDICT_WIDTH + NAME_WIDTH);
+    print_prose(text.data, VERDICT_WIDTH + NAME_WIDTH);
     strbuf_release(&text);
 }
 

@@ -141,7 +141,26 @@ size_t print_width(void)
     return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col >= 20 ? size.ws_col : 80;
 }
 
-void print_prose(const struct ctl *ctl, const char *text, size_t indent)
+/* Writes text, and begins the next line wherever one is full; the column after it. */
+static size_t put_broken(const char *text, size_t at, size_t indent, size_t all)
+{
+    size_t len;
+    bool shown;
+
+    for (; *text; text += len) {
+        size_t columns = (size_t)character(text, &len, &shown);
+
+        if (all != SIZE_MAX && at > indent && at + columns > all) {
+            printf("\n%*s", (int)indent, "");
+            at = indent;
+        }
+        fwrite(shown ? text : "?", 1, shown ? len : 1, stdout);
+        at += columns;
+    }
+    return at;
+}
+
+void print_prose(const char *text, size_t indent)
 {
     size_t all = print_width(), at = indent;
 
@@ -157,8 +176,7 @@ void print_prose(const struct ctl *ctl, const char *text, size_t indent)
             putchar(' ');
             at++;
         }
-        print_word(ctl, word, 0, TINT_NONE);
-        at += print_columns(word);
+        at = put_broken(word, at, indent, all);
         free(word);
         text += len + strspn(text + len, " ");
     }

@@ -21,8 +21,8 @@ void print_cut(const struct ctl *ctl, const char *text, size_t most, enum tint t
 size_t print_width(void);
 
 /* The rest of a line that stands at column `indent`, and its end. On a terminal it goes on in the next line, from that
- * column, where it does not fit. */
-void print_prose(const struct ctl *ctl, const char *text, size_t indent);
+ * column, where it does not fit; a word that no line takes, as a long path, is broken. */
+void print_prose(const char *text, size_t indent);
 
 /* "orderctl: ..." on standard error; a note is silenced by --quiet. */
 void print_note(const struct ctl *ctl, const char *fmt, ...) ORDERD_PRINTF(2, 3);

@@ -75,11 +75,11 @@ static void print_finding(const struct ctl *ctl, const struct topology_finding *
     putchar('\n');
     if (f->detail[0]) {
         print_word(ctl, "", INDENT, TINT_NONE);
-        print_prose(ctl, f->detail, INDENT);
+        print_prose(f->detail, INDENT);
     }
     if (f->presence == BROKER_DIFFERENT || f->presence == BROKER_FORBIDDEN) {
         print_word(ctl, "", INDENT, TINT_NONE);
-        print_prose(ctl, advice, INDENT);
+        print_prose(advice, INDENT);
     }
 }
 
