@@ -220,6 +220,60 @@ START_TEST(decode_mutations)
 }
 END_TEST
 
+/* A member that is not ours changes nothing but the way that the decoder takes: what it reads at one go must be what
+ * the JSON library reads. */
+static void assert_both_ways(struct slice body)
+{
+    struct strbuf other = STRBUF_INIT;
+    struct order a = {0}, b = {0};
+    char detail[200];
+    enum reason reason = order_decode(body, &a, detail, sizeof detail);
+
+    if (body.len == 0 || body.ptr[0] != '{')
+        return;
+    strbuf_add_str(&other, "{\"not_one_of_ours\":null,");
+    strbuf_add(&other, body.ptr + 1, body.len - 1);
+    ck_assert_msg(order_decode((struct slice){other.data, other.len}, &b, detail, sizeof detail) == reason,
+                  "%s: %s, and not %s", other.data, reason_name(reason), detail);
+    ck_assert(reason != REASON_NONE || memcmp(&a, &b, sizeof a) == 0);
+    strbuf_release(&other);
+}
+
+static void assert_changed(size_t at, size_t without, struct slice more)
+{
+    struct strbuf body = STRBUF_INIT;
+
+    strbuf_add(&body, GOOD, at);
+    strbuf_add(&body, more.ptr, more.len);
+    strbuf_add(&body, GOOD + at + without, sizeof GOOD - 1 - at - without);
+    assert_both_ways((struct slice){body.data, body.len});
+    strbuf_release(&body);
+}
+
+START_TEST(decode_both_ways)
+{
+    static const struct slice more[] = {
+#define X(text) {text, sizeof text - 1}
+        X(""),     X(" "),        X("\t\r\n"),   X("\0"),
+        X("\v"),   X("\""),       X("\\"),       X("0"),
+        X("-"),    X("+"),        X("."),        X(".0"),
+        X("e1"),   X("1"),        X("99999999"), X("999999999999999999"),
+        X(","),    X(":"),        X("{"),        X("}"),
+        X("[]"),   X("\xc3\xa4"), X("\xff"),     X("\"v\":1,"),
+        X("/**/"), X("\\u0030"),  X("true"),     X(",\"shard\":0"),
+#undef X
+    };
+
+    for (size_t at = 0; at < sizeof GOOD; at++) {
+        for (size_t i = 0; i < sizeof more / sizeof *more; i++) {
+            assert_changed(at, 0, more[i]);
+            if (at + 1 < sizeof GOOD)
+                assert_changed(at, 1, more[i]);
+        }
+    }
+}
+END_TEST
+
 START_TEST(encode_round_trip)
 {
     struct strbuf body = STRBUF_INIT;
@@ -352,6 +406,7 @@ int main(void)
     tcase_add_test(c, decode_size_limit);
     tcase_add_test(c, decode_nesting_bomb);
     tcase_add_test(c, decode_mutations);
+    tcase_add_test(c, decode_both_ways);
     tcase_add_test(c, encode_round_trip);
     tcase_add_test(c, differences);
     tcase_add_test(c, number_with_nul);
