@@ -340,11 +340,14 @@ START_TEST(hostile_bytes)
     db_add_quoted(db, &sql, (struct slice){NULL, 0});
     strbuf_add_str(&sql, "),(3,");
     db_add_quoted(db, &sql, slice_of("\xbf'; DROP TABLE t; -- ")); /* half a character before the quote */
+    strbuf_add_str(&sql, ",NULL),(4,");
+    db_add_quoted(db, &sql, slice_of("{\"a\":[\"; -- /* `%_#\"]}"));
     strbuf_add_str(&sql, ",NULL)");
     ck_assert_ok(db_run(db, text_of(&sql), &err), &err);
     strbuf_release(&sql);
 
-    ck_assert_int_eq(number("SELECT COUNT(*) FROM t"), 3);
+    ck_assert_int_eq(number("SELECT COUNT(*) FROM t"), 4);
+    ck_assert_int_eq(number("SELECT HEX(b)='7B2261223A5B223B202D2D202F2A2060255F23225D7D' FROM t WHERE id=4"), 1);
     ck_assert_int_eq(number("SELECT LENGTH(b) FROM t WHERE id=1"), 256);
     for (int i = 0; i < 256; i++) {
         char query[96];

@@ -191,8 +191,26 @@ int64_t db_clock_ms(struct db *db)
     return db->clock_ahead + clock_mono_ms();
 }
 
+/* Between single quotes these bytes mean themselves in every character set and SQL mode. */
+static bool plain(struct slice value)
+{
+    bool other = false;
+
+    for (size_t i = 0; i < value.len; i++)
+        other |= value.ptr[i] < ' ' || value.ptr[i] > '~' || value.ptr[i] == '\'' || value.ptr[i] == '\\';
+    return !other;
+}
+
+/* The library also escapes what needs none: in an event's JSON one byte of five is a double quote, and the server takes
+ * each of them back. */
 void db_add_quoted(const struct db *db, struct strbuf *sql, struct slice value)
 {
+    if (plain(value)) {
+        strbuf_add_char(sql, '\'');
+        strbuf_add(sql, value.ptr, value.len);
+        strbuf_add_char(sql, '\'');
+        return;
+    }
     strbuf_reserve(sql, value.len * 2 + 2);
     strbuf_add_char(sql, '\'');
     /* Writes at most 2 * len + 1 bytes at the end, NUL included. */
