@@ -119,13 +119,13 @@ if not user_seq then return answer(-8, 'buyers', left) end
 if left < quantity then return answer(0, '', left) end
 
 local reserved_at = string.format('%.0f', now)
-redis.call('DECRBY', KEYS[1], quantity)
+redis.call('DECRBY', KEYS[1], ARGV[3])
 redis.call('HSET', KEYS[2], order_no, table.concat({user, user_seq, ARGV[3], amount, ARGV[5], reserved_at}, '|'))
 redis.call('HSET', KEYS[4], fields[user_seq + 1], order_no .. '|' .. ARGV[3])
-redis.call('HINCRBY', KEYS[5], 'held', quantity)
--- A hash that had been emptied has come back without its TTL. Looking first keeps five commands out of the AOF and away
--- from the replicas in nearly every call.
-for i = 1, 5 do
+redis.call('HINCRBY', KEYS[5], 'held', ARGV[3])
+-- A hash that had been emptied has come back without its TTL; of the five keys only these two can have been empty. Looking
+-- first keeps both commands out of the AOF and away from the replicas in nearly every call.
+for i = 2, 4, 2 do
   if redis.call('PEXPIRETIME', KEYS[i]) ~= expire_at then redis.call('PEXPIREAT', KEYS[i], expire_at) end
 end
 return {1, user_seq, left - quantity, now, ''}
