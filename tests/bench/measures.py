@@ -1,11 +1,10 @@
-"""What is measured. Each measure is a function of one Bench and says row by row what it found; a row has a name, its
-settings and its figures. Rows with the same name and settings are repetitions, of which report.py takes the median."""
+"""What creating orders costs. Each measure is a function of one Bench and says row by row what it found; a row has a name,
+its settings and its figures. Rows with the same name and settings are repetitions, of which report.py takes the median.
+What comes later in an order's life, and bad days, are in life.py."""
 import json
 import os
-import signal
-import time
 
-from ground import ENV, Clock, Failed, number, run, settle, sql, until
+from ground import ENV, Clock, Failed, number, run, settle, until
 from sale import FIRST_ACTIVITY, QUEUE, Sale
 
 LIMIT = os.path.join(ENV["ORDERD_BUILD"], "tests/bench/bench_limit")
@@ -127,23 +126,39 @@ def latency_at(bench, sale, rate, settings, name='latency'):
     report = sale.load('rate', '--activity', FIRST_ACTIVITY, '--rate', rate, '--seconds', seconds, '--users-from', sale.users)
     sale.users += int(rate * seconds) + 1
     facts = report.get('facts', report)
-    made = facts.get('rate_made')
-    bench.row(name, settings, asked=rate, made=made, p50_ms=facts['row_p50_ms'], p99_ms=facts['row_p99_ms'],
+    bench.row(name, settings, asked=rate, p50_ms=facts['row_p50_ms'], p99_ms=facts['row_p99_ms'],
               p999_ms=facts['row_p999_ms'])
 
 
+def started(sale):
+    sale.start()
+    until('it consumes', lambda: sale.broker.channel.queue_declare(QUEUE, passive=True).consumer_count > 0, 20)
+
+
+def through(bench, sale):
+    """As fast as it is published while it is drained, from the first purchase to the last row: the most that can go on
+    where the load takes its share of the machine."""
+    first = sale.users
+    sale.fill(bench.orders)
+    until('all are rows', lambda: sale.alive() or number(f'SELECT COUNT(*) FROM orders WHERE user_id >= {first}', sale.name) == bench.orders, 120)
+    rate = number(f"""SELECT COUNT(*) / TIMESTAMPDIFF(MICROSECOND, MIN(reserved_at), MAX(created_at)) * 1e6 FROM orders
+                      WHERE user_id >= {first}""", sale.name)
+    bench.row('through', 'published as fast as it goes, and drained', rate=rate)
+    return rate
+
+
 def latency(bench):
-    rates = (200, 5000) if bench.quick else (50, 200, 1000, 5000, 20000)
-    for size in (500, 1):
-        with Sale('latency', conf=create_conf(batch=size, lanes=2 if size > 1 else 8)) as sale:
-            sale.start()
-            until('it consumes', lambda: sale.broker.channel.queue_declare(QUEUE, passive=True).consumer_count > 0, 20)
+    """Against load. Of the fastest drain alone no share is asked: nobody published then."""
+    for size, rates in (500, (200, 5000) if bench.quick else (50, 200, 1000, 5000, 10000, 20000)), (1, (50, 200, 500)):
+        with Sale('latency', conf=create_conf(batch=size)) as sale:
+            started(sale)
             latency_at(bench, sale, 200, 'warm-up', name='warm-up')
-            for rate in rates if size > 1 else (50, 200, 1000):
+            for rate in rates:
                 latency_at(bench, sale, rate, f'batch {size}, {rate} orders/s')
-            peak = bench.best('drain')
-            if size > 1 and peak:
-                latency_at(bench, sale, int(peak * 0.7), f'batch {size}, 70 % of the fastest drain')
+            if size > 1:
+                most = through(bench, sale)
+                settle()
+                latency_at(bench, sale, int(most * 0.7), f'batch {size}, 70 % of what goes through')
             sale.stop_all()
 
 
@@ -157,124 +172,3 @@ def cost(bench):
             counted = json.load(file)
         bench.row('cost', f'{bench.orders} orders drained and told', allocations=counted['calls'] / bench.orders,
                   allocated_bytes=counted['bytes'] / bench.orders)
-
-
-# ---- 6. growth
-
-def grow(sale, to):
-    """Orders of another life, paid long ago: written by the server itself, a million at a time, without a daemon's help."""
-    have = sale.orders()
-    while have < to:
-        step = min(1_000_000, to - have)
-        sql(f"""SET SESSION unique_checks = 0; INSERT INTO orders(order_no, activity_id, user_id, user_seq, sku_id, quantity, amount,
-                shard, epoch, status, reserved_at, expires_at, paid_at) SELECT CONCAT('old', {have} + seq), 7, {have} + seq, 0, 77, 1,
-                9900, 0, 1, 'paid', NOW(3), NOW(6), NOW(6) FROM seq_1_to_{step}""", sale.name)
-        have += step
-
-
-def growth(bench):
-    sizes = (0, 100_000) if bench.quick else (0, 1_000_000, 10_000_000)
-    with Sale('growth', conf=create_conf()) as sale:
-        for size in sizes:
-            grow(sale, size)
-            sale.fill(bench.orders)
-            got = sale.drain(bench.orders)
-            bench.row('growth', f'{size} orders in the table', rate=got['rate'], rss_mib=got['rss_mib'])
-    if bench.quick:
-        return
-    with Sale('backlog', conf=create_conf()) as sale:
-        drained(bench, 'backlog', '1000000 orders waiting', sale, 1_000_000)
-
-
-# ---- 7. the rest of an order's life, and bad days
-
-def release(bench):
-    count = bench.orders // 2
-    with Sale('release', conf=create_conf(more='release: { lanes = 0; sweep_interval = "10m"; };'), pay_timeout='2s') as sale:
-        sale.fill(count)
-        sale.drain(count)
-        until('all are due', lambda: number('SELECT COUNT(*) FROM orders WHERE expires_at > NOW(6)', sale.name) == 0, 60)
-        sale.configure(create_conf(more='release: { lanes = 1; sweep_interval = "10m"; };'))
-        clock = Clock()
-        sale.start()
-        pending = "SELECT COUNT(*) FROM orders WHERE status = 'pending'"
-        until('all are closed', lambda: sale.alive() or number(pending, sale.name) == 0, 300)
-        closed = clock.spent()['seconds']
-        until('all units are back', lambda: sale.alive() or sale.unsent() == 0, 300)
-        back = clock.spent()['seconds']
-        sale.stop_all()
-        if number('SELECT SUM(total - available) FROM activity_stock', sale.name):
-            raise Failed('units are missing after the release')
-        bench.row('release', f'{count} due orders', seconds=closed, rate=count / closed, units_back_s=back)
-
-
-def relay(bench):
-    """Rows that other services left in the local message table."""
-    count = bench.orders // 2
-    with Sale('relay', conf=create_conf()) as sale:
-        sql(f"""INSERT INTO local_message(message_key, topic, payload, due_at) SELECT CONCAT('event.order.created:bench', seq), 'event.order.created', '{{"v":1}}',
-                UTC_TIMESTAMP(6) FROM seq_1_to_{count}""", sale.name)
-        clock = Clock()
-        sale.start()
-        until('all are sent', lambda: sale.alive() or sale.unsent() == 0, 300)
-        seconds = clock.spent()['seconds']
-        sale.stop_all()
-        bench.row('relay', f'{count} rows', seconds=seconds, rate=count / seconds)
-
-
-def hot(bench):
-    for activities in (1, 10) if bench.quick else (1, 100):
-        share = bench.orders // activities
-        with Sale('hot', activities=activities, conf=create_conf()) as sale:
-            for i in range(activities):
-                sale.fill(share, FIRST_ACTIVITY + i)
-            got = sale.drain(share * activities)
-            sale.check(share * activities)
-            bench.row('activities', f'{activities} activities', rate=got['rate'])
-
-
-def duplicates(bench):
-    """Three of ten messages come twice."""
-    from amqp import Message  # pylint: disable=import-outside-toplevel
-    count = bench.orders
-    doubled = count * 3 // 10
-    with Sale('duplicates', conf=create_conf()) as sale:
-        sale.fill(count)
-        bodies, channel = [], sale.broker.connection.channel()
-        while len(bodies) < doubled:
-            got = channel.basic_get(QUEUE)
-            bodies.append((got.body, got.properties))
-        for body, properties in bodies:
-            sale.broker.channel.basic_publish(Message(body, **properties), exchange='order', routing_key=QUEUE)
-        channel.close()  # what was taken goes back
-        until('all wait', lambda: sale.waiting() == count + doubled, 60)
-        got = sale.drain(count)
-        sale.check(count)
-        bench.row('duplicates', f'{doubled} of {count} orders twice', rate=got['rate'])
-
-
-def reconnect(bench):
-    """The daemon is killed with full windows, and begins again: all of them come a second time."""
-    count = bench.orders
-    with Sale('reconnect', conf=create_conf()) as sale:
-        sale.fill(count)
-        sale.start()
-        until('it is at work', lambda: sale.orders() > count // 10, 60, pause=0.01)
-        sale.stop(1, signal.SIGKILL)
-        done = sale.orders()
-        time.sleep(1)
-        began = time.monotonic()
-        left = count - done
-        first = number('SELECT MAX(id) FROM orders', sale.name)
-        sale.start()
-        until('the rest is there', lambda: sale.alive() or sale.orders() >= count, 300)
-        seconds = time.monotonic() - began
-        until('all local messages are sent', lambda: sale.alive() or sale.unsent() == 0, 300)
-        sale.stop_all()
-        sale.check(count)
-        rate = number(f"""SELECT COUNT(*) / TIMESTAMPDIFF(MICROSECOND, MIN(created_at), MAX(created_at)) * 1e6 FROM orders
-                          WHERE id > {first}""", sale.name)
-        bench.row('reconnect', f'killed, {left} orders left', rate=rate, seconds=seconds)
-
-
-MEASURES = [limit, drain, batch, single, latency, cost, growth, release, relay, hot, duplicates, reconnect]

@@ -51,7 +51,8 @@ SECTIONS = [
                                               'backlog'),
      ('rate', 'created_s', 'sent_s', 'rss_mib')),
     ('Processor seconds for 1,000 orders', ('drain', 'single'), ('daemon_cpu_s', 'mysql_cpu_s', 'broker_cpu_s', 'redis_cpu_s')),
-    ('From publish to row', ('latency',), ('made', 'p50_ms', 'p99_ms', 'p999_ms')),
+    ('Published and drained at once', ('through',), ('rate',)),
+    ('From publish to row', ('latency',), ('p50_ms', 'p99_ms', 'p999_ms')),
     ('Allocations of the daemon for one order', ('cost',), ('allocations', 'allocated_bytes')),
     ('The rest of an order’s life', ('release', 'relay', 'returns'), ('rate', 'seconds', 'units_back_s')),
 ]
@@ -98,7 +99,7 @@ def goals(rows):
     list_ = [('draining, of the bare pipeline', over(drain, bare), '≥ 0.7', lambda x: x >= 0.7),
              ('draining, times one message at a time', over(drain, single), '≥ 20', lambda x: x >= 20),
              ('p99 at 200 orders/s, of that with batch 1', over(quick, slow), '≤ 1', lambda x: x <= 1),
-             ('p99 at 70 % load, ms', loaded, '< 250', lambda x: x < 250),
+             ('p99 at 70 % of what goes through, ms', loaded, '< 250', lambda x: x < 250),
              ('resident memory, most, MiB', rss, '≤ 64', lambda x: x <= 64),
              ('draining with 10 million orders, of that with none', over(full, empty), '≥ 0.8', lambda x: x >= 0.8),
              ('the daemon’s share of all processor time', share, '< 0.25', lambda x: x < 0.25)]

@@ -7,12 +7,16 @@ import sys
 import time
 
 import ground
+import life
 import measures
 import report
 
+MEASURES = [measures.limit, measures.drain, measures.batch, measures.single, measures.latency, measures.cost, life.growth,
+            life.release, life.returns, life.relay, life.hot, life.duplicates, life.reconnect]
+
 
 def arguments():
-    names = [m.__name__ for m in measures.MEASURES]
+    names = [m.__name__ for m in MEASURES]
     parser = argparse.ArgumentParser(prog='bench', description=__doc__, epilog='Measures: ' + ', '.join(names))
     parser.add_argument('--only', metavar='NAMES', default='', help='some of the measures, separated by commas')
     parser.add_argument('--repeat', metavar='N', type=int, default=5, help='runs of everything; medians are reported (default 5)')
@@ -28,7 +32,7 @@ def arguments():
         parser.error('--repeat is 1 or more, --orders 1000 or more')
     if options.quick:
         options.repeat, options.orders = 1, min(options.orders, 20_000)
-    return options, [m for m in measures.MEASURES if m.__name__ in chosen]
+    return options, [m for m in MEASURES if m.__name__ in chosen]
 
 
 def write(folder, rows, facts):

@@ -91,9 +91,12 @@ class Sale:
     def unsent(self):
         return int(number("SELECT COUNT(*) FROM local_message WHERE state <> 'sent'", self.name))
 
+    def units_in_redis(self, activity=FIRST_ACTIVITY):
+        return int(run('redis-cli', '-h', ENV['ORDERD_KV_HOST'], '-p', ENV['ORDERD_KV_PORT'], 'GET', f'sk:{{{activity}:0}}:stock'))
+
     def empty(self):
         """No orders, all stock there, nothing waiting: only with no daemon running."""
-        sql(f'TRUNCATE orders; TRUNCATE local_message; UPDATE activity_stock SET available = total', self.name)
+        sql('TRUNCATE orders; TRUNCATE local_message; UPDATE activity_stock SET available = total', self.name)
         for queue in (QUEUE, 'order.unpaid'):
             self.broker.channel.queue_purge(queue)
 
