@@ -54,7 +54,7 @@ ORDERD_MUST_CHECK bool kv_script_pipeline(struct kv *kv, const struct kv_call *c
                                           struct kv_reply **replies, struct error *errs, struct error *err);
 
 enum kv_kind { KV_NIL, KV_INTEGER, KV_TEXT, KV_LIST };
-enum kv_kind kv_reply_kind(const struct kv_reply *reply);
+enum kv_kind kv_reply_kind(const struct kv_reply *reply); /* NULL, here and below: NIL */
 int64_t kv_reply_integer(const struct kv_reply *reply);   /* INTEGER, or TEXT that is a number; else 0 */
 struct slice kv_reply_text(const struct kv_reply *reply); /* TEXT; else empty */
 size_t kv_reply_count(const struct kv_reply *reply);      /* LIST; else 0 */

@@ -21,6 +21,7 @@ static inline struct slice slice_of(const char *text)
 
 bool slice_equal(struct slice a, struct slice b);
 bool slice_is(struct slice a, const char *text);
+bool slice_is_utf8(struct slice s);
 
 struct strbuf {
     char *data;

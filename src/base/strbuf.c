@@ -130,6 +130,15 @@ static size_t utf8_len(const unsigned char *s, size_t left)
     return len;
 }
 
+bool slice_is_utf8(struct slice s)
+{
+    size_t i = 0, len = 1;
+
+    for (; i < s.len && len > 0; i += len)
+        len = utf8_len((const unsigned char *)s.ptr + i, s.len - i);
+    return len > 0;
+}
+
 void strbuf_add_utf8(struct strbuf *sb, struct slice s)
 {
     for (size_t i = 0; i < s.len;) {

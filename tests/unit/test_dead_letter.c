@@ -349,6 +349,7 @@ START_TEST(foreign_bytes_do_no_harm)
     add_bytes((struct slice){"n\0l", 3}, slice_of("v"));
     add_bytes((struct slice){"", 0}, slice_of("no name"));
     add_bytes(slice_of("\xff\xfe"), slice_of("v"));
+    add_bytes(slice_of("\xfe\xff"), slice_of("would be called like the one before"));
     add_bytes(slice_of("bad"), slice_of("\xc3\x28 \xed\xa0\x80 \xf0\x9f\x98\x80"));
     add("quote\"\\", "\"\\\n\x01");
     add("message-id", "of a header");
@@ -363,6 +364,7 @@ START_TEST(foreign_bytes_do_no_harm)
     ck_assert_str_eq(text_of(root, "twice"), "first");
     ck_assert_ptr_nonnull(strstr(text_of(root, "bad"), "\xf0\x9f\x98\x80"));
     ck_assert_uint_eq(json_string_length(json_object_get(root, "nul")), 3);
+    ck_assert_int_eq(json_integer_value(json_object_get(root, "orderd-headers-left-out")), 6);
     json_decref(root);
     broker_delivery_release(&d);
 }

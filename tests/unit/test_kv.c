@@ -11,6 +11,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "orderd/stock.h"
 #include "testing_redis.h"
 
 /* A peer: accepts one connection, answers the greeting, then does its act. */
@@ -388,6 +389,45 @@ START_TEST(connecting_takes_no_longer_than_its_time_out)
 }
 END_TEST
 
+static void load_then_answer_with_text(struct peer *peer, int fd)
+{
+    hear(peer, fd);
+    say(fd, "$40\r\n0123456789012345678901234567890123456789\r\n");
+    answer_with_text(peer, fd);
+}
+
+/* Found by tests/fuzz: an empty list has no code to be read. */
+static const char *const no_answers[] = {"*0\r\n",  "*1\r\n:1\r\n", ":1\r\n", "$-1\r\n", "*2\r\n:1\r\n:1\r\n",
+                                         "*-1\r\n", "*1\r\n*0\r\n"};
+
+START_TEST(a_script_answer_of_another_shape_is_an_error)
+{
+    const struct stock_sought sought = {.order_no = slice_of("A1"), .user = 1};
+    struct error err = {0};
+    struct stock_seen seen;
+    struct peer peer;
+    struct kv *kv;
+    int64_t now;
+
+    peer_begin(&peer, load_then_answer_with_text, no_answers[_i]);
+    kv = open_at(peer.port, 5000);
+    ck_assert(!stock_look(kv, 1001, &sought, 1, &seen, &now, &err));
+    ck_assert_int_eq(err.code, ERROR_KV_DATA);
+    kv_close(&kv);
+    peer_end(&peer);
+}
+END_TEST
+
+START_TEST(what_is_not_there_is_nil)
+{
+    ck_assert_int_eq(kv_reply_kind(NULL), KV_NIL);
+    ck_assert_int_eq(kv_reply_integer(NULL), 0);
+    ck_assert_uint_eq(kv_reply_text(NULL).len, 0);
+    ck_assert_uint_eq(kv_reply_count(NULL), 0);
+    ck_assert_ptr_null(kv_reply_at(NULL, 0));
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("kv");
@@ -395,6 +435,9 @@ int main(void)
 
     tcase_set_timeout(tc, 30);
     tcase_add_loop_test(tc, error_words_are_translated, 0, (int)(sizeof words / sizeof *words));
+    tcase_add_loop_test(tc, a_script_answer_of_another_shape_is_an_error, 0,
+                        (int)(sizeof no_answers / sizeof *no_answers));
+    tcase_add_test(tc, what_is_not_there_is_nil);
     tcase_add_test(tc, a_late_answer_reaches_nobody);
     tcase_add_test(tc, a_trickling_peer_does_not_stretch_the_time_out);
     tcase_add_test(tc, answers_nobody_asked_for_end_the_connection);

@@ -15,8 +15,11 @@ static const redisReply *inside(const struct kv_reply *reply)
     return (const redisReply *)reply;
 }
 
+/* What is not there (past the end of a list that is shorter than it should be) is NIL. */
 enum kv_kind kv_reply_kind(const struct kv_reply *reply)
 {
+    if (!reply)
+        return KV_NIL;
     switch (inside(reply)->type) {
     case REDIS_REPLY_STRING:
     case REDIS_REPLY_STATUS:

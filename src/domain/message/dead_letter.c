@@ -83,14 +83,15 @@ static bool broker_owned(struct slice name)
     return name.len >= 2 && strncasecmp(name.ptr, "x-", 2) == 0;
 }
 
-/* A name that the local message's JSON object can have beside ours: no property's, no second time, no NUL. */
+/* A name that the local message's JSON object can have beside ours: no property's, no second time, no NUL, and no bytes
+ * that are not UTF-8 (two such names would become the same one). */
 static bool can_be_named(const struct foreign *f, struct slice name)
 {
     for (size_t i = 0; i < f->count; i++) {
         if (slice_equal(f->list[i].name, name))
             return false;
     }
-    return !slice_is(name, "message-id") && !slice_is(name, "content-type") &&
+    return slice_is_utf8(name) && !slice_is(name, "message-id") && !slice_is(name, "content-type") &&
            !(name.len > 0 && memchr(name.ptr, '\0', name.len));
 }
 

@@ -111,7 +111,7 @@ static bool take_body(struct strbuf *answer, int *status, struct strbuf *out)
 {
     const char *body = answer->data ? strstr(answer->data, "\r\n\r\n") : NULL;
 
-    if (!body || sscanf(answer->data, "HTTP/1.%*1d %3d", status) != 1)
+    if (!body || sscanf(answer->data, "HTTP/1.%*1d %3d", status) != 1 || *status < 100)
         return false;
     body += 4;
     strbuf_add(out, body, answer->len - (size_t)(body - answer->data));
