@@ -28,7 +28,7 @@ struct broker;
 /* name: shows in the broker's connection list (e.g. "orderd@1 create.0"); copied. Logs in with the capabilities
  * consumer_cancel_notify, connection.blocked, basic.nack, publisher_confirms, authentication_failure_close. Tries
  * every address of the name. BROKER_SETUP with the broker's own words where the login is refused (user, password,
- * vhost). */
+ * vhost), and the sentence of the fault where TLS (broker.tls) comes to nothing. Certificates are read at each call. */
 ORDERD_MUST_CHECK struct broker *broker_open(const struct conf *conf, const char *name, struct error *err);
 
 /* graceful: closes channel and connection with the broker (bounded by a second or two); else just drops the socket. */
@@ -42,6 +42,10 @@ int broker_fd(const struct broker *broker);
 /* What to poll it for: nothing while more than 16 MiB wait in the inbox, since a pump would not read either and a poll
  * for input would come back at once, again and again. */
 short broker_poll_events(const struct broker *broker);
+
+/* What the connection is encrypted by, "TLSv1.3, TLS_AES_256_GCM_SHA384", and *until_s: when the certificate of the
+ * server ends, seconds since 1970; NULL where it is plain text. */
+const char *broker_encrypted_by(const struct broker *broker, int64_t *until_s);
 
 /* The server's version as major * 10000 + minor * 100 + patch, e.g. 31008; 0 where it did not say. */
 int broker_version(const struct broker *broker);

@@ -27,6 +27,8 @@ struct conf_delays {
 #define CONF_FIELD_BOOL     bool
 #define CONF_FIELD_STRING   const char *
 #define CONF_FIELD_SECRET   const char *
+#define CONF_FIELD_FILE     const char *
+#define CONF_FIELD_KEY_FILE const char *
 #define CONF_FIELD_CHOICE   int
 #define CONF_FIELD_DELAYS   struct conf_delays
 
@@ -43,17 +45,19 @@ struct conf {
 /* Words of the CHOICE rows, in the order of their prose. */
 enum { CONF_QUEUE_TYPE_QUORUM, CONF_QUEUE_TYPE_CLASSIC };
 enum { CONF_TOPOLOGY_DECLARE, CONF_TOPOLOGY_VERIFY, CONF_TOPOLOGY_TRUST };
+enum { CONF_TLS_OFF, CONF_TLS_VERIFY }; /* broker.tls, redis.tls */
+enum { CONF_MYSQL_TLS_OFF, CONF_MYSQL_TLS_PREFERRED, CONF_MYSQL_TLS_REQUIRED, CONF_MYSQL_TLS_VERIFY };
 enum { CONF_LOG_LEVEL_ERROR, CONF_LOG_LEVEL_WARNING, CONF_LOG_LEVEL_INFO, CONF_LOG_LEVEL_DEBUG };
 enum { CONF_LOG_FORMAT_LOGFMT, CONF_LOG_FORMAT_JSON };
 enum { CONF_PRIORITY_AUTO, CONF_PRIORITY_ALWAYS, CONF_PRIORITY_NEVER };
 
-/* Reads, type-checks and range-checks path (NULL: all defaults), resolves secret files, checks rules across keys.
- * NULL and CONF_INVALID with the first problem found. Where no password file is named, the password is NULL, the
- * broker's "guest". The caller owns the result. */
+/* Reads, type-checks and range-checks path (NULL: all defaults), resolves secret and other files, checks rules across
+ * keys. NULL and CONF_INVALID with the first problem found. Where no password file is named, the password is NULL, the
+ * broker's "guest"; where no other file is, its path is NULL. The caller owns the result. */
 ORDERD_MUST_CHECK struct conf *conf_load(const char *path, struct error *err);
 void conf_destroy(struct conf **conf);
 
-/* Every value with its origin as a comment ("default" or file:line); of a secret only the name of its file and, in the
+/* Every value with its origin as a comment ("default" or file:line); of files, secret or not, only the name and, in the
  * comment, where that was found. Parses back, from the same folder. */
 void conf_dump(const struct conf *conf, struct strbuf *out);
 
@@ -63,10 +67,11 @@ void conf_dump_defaults(struct strbuf *out);
 /* One key: its value and how it may be set. */
 struct conf_setting {
     const char *section, *name;
-    const char *value; /* as in a file: "5s" with its quotes, 5672, true; of a secret the name of its file */
+    const char *value; /* as in a file: "5s" with its quotes, 5672, true; of files, secret or not, the name */
     const char *file;  /* where it was set; NULL: the default */
     unsigned line;
-    const char *secret_path; /* of a secret: the file it was read from; NULL where none is named */
+    const char *secret_path; /* of a secret or a private key: the file it is in; NULL where none is named */
+    const char *file_path;   /* the same for other files */
     const char *expected;    /* "a number from 1 to 65535" */
     bool reload;             /* taken over on SIGHUP */
     const char *prose;

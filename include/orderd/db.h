@@ -5,7 +5,10 @@
  * any other error inside a transaction the caller sends ROLLBACK first (db_rollback) and only then decides; a DB_LOST
  * at any statement, COMMIT included, means that the statement may have taken effect.
  *
- * Blocks at most mysql.connect_timeout (open) or mysql.read_timeout per answer. */
+ * mysql.tls means what conf says, whatever the client library. Where it comes to nothing db_open asks the server once
+ * more, to say why; certificates are read at each call.
+ *
+ * Blocks at most mysql.connect_timeout (open; three times that where TLS fails) or mysql.read_timeout per answer. */
 #ifndef ORDERD_DB_H
 #define ORDERD_DB_H
 
@@ -32,6 +35,8 @@ bool db_usable(const struct db *db);
 
 enum db_vendor { DB_MARIADB, DB_MYSQL };
 enum db_vendor db_vendor(const struct db *db);
+/* The cipher that the connection is encrypted by; NULL where it is plain text. */
+const char *db_encrypted_by(const struct db *db);
 int db_version(const struct db *db); /* e.g. 101119, 90700 */
 
 /* Runs one statement or several, separated by ';', in one round trip; stops at the first that fails. Result sets are

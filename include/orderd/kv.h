@@ -2,9 +2,10 @@
  * every later call fails at once with KV_AWAY, so that a late answer can never be taken for that of another question;
  * close it and open a new one. KV_SETUP and KV_DATA leave it usable.
  *
- * Bounded time: kv_open by redis.connect_timeout for each address of the host and once more for the login (resolving
- * the name is the system's affair); every other call by redis.command_timeout for each round trip, however many
- * calls that carries. No call raises SIGPIPE, and the socket is closed on exec.
+ * Bounded time: kv_open by redis.connect_timeout for each address of the host and once more for TLS (twice, where it is
+ * not answered in TLS) and for the login (resolving the name is the system's affair); every other call by
+ * redis.command_timeout for each round trip, however many calls that carries. No call raises SIGPIPE, and the socket is
+ * closed on exec.
  *
  * KV_AWAY from a call means that nothing of it had been sent, or that the server refused it before running it
  * (LOADING, BUSY, too many clients); KV_LOST that it may or may not have run. */
@@ -21,10 +22,15 @@
 struct kv;
 struct kv_reply; /* owned by the caller: kv_reply_free */
 
-/* Connects and says AUTH, SELECT and CLIENT SETNAME as the redis rows of conf want it (only they are read). KV_AWAY
- * where nobody answers, KV_SETUP where the login or the database is refused. name: without spaces. */
+/* Connects, by TLS where redis.tls wants it, and says AUTH, SELECT and CLIENT SETNAME as the redis rows of conf want it
+ * (only they are read). KV_AWAY where nobody answers, KV_SETUP where the login or the database is refused, and the
+ * sentence of the fault where TLS comes to nothing. Certificates are read at each call. name: without spaces. */
 ORDERD_MUST_CHECK struct kv *kv_open(const struct conf *conf, const char *name, struct error *err);
 void kv_close(struct kv **kv);
+
+/* What the connection is encrypted by, "TLSv1.3, TLS_AES_256_GCM_SHA384", and *until_s: when the certificate of the
+ * server ends, seconds since 1970; NULL where it is plain text. */
+const char *kv_encrypted_by(const struct kv *kv, int64_t *until_s);
 
 /* One command, binary safe. NULL on any error, an error reply included. */
 ORDERD_MUST_CHECK struct kv_reply *kv_command(struct kv *kv, const struct slice *argv, size_t argc, struct error *err);

@@ -86,7 +86,7 @@ static void all_good(void)
     h = hear("mysql.schema", NULL);
     ck_assert_str_eq(h.verdict, "ok");
     ck_assert_msg(h.wrong == 0, "%s", testing_ctl.out);
-    ck_assert_uint_gt(h.lines, 18);
+    ck_assert_uint_gt(h.lines, 21);
 }
 
 /* ---- the database ---- */
@@ -282,6 +282,62 @@ START_TEST(file_mode)
 }
 END_TEST
 
+static void present(const char *folder, const char *certificate, char more[600])
+{
+    snprintf(more, 600, "tls_cert_file = \"%s/%s.pem\"; tls_key_file = \"%s/%s.key\";", folder, certificate, folder,
+             certificate);
+    testing_ctl_configure(&(struct testing_ctl_conf){.db_more = more});
+}
+
+static bool has_ended(const char *path)
+{
+    CTL("-q", "doctor", "--json");
+    return strcmp(hear("config.certificate", path).verdict, "problem") == 0;
+}
+
+/* A certificate of ours that has ended, and modes of files; keys are secrets. */
+START_TEST(certificates)
+{
+    char folder[200], more[600], path[300], command[600];
+
+    snprintf(folder, sizeof folder, "%s/%s", testing_dir(), testing_ctl_schema);
+    snprintf(command, sizeof command, "%s/scripts/certificates %s", testing_env("ORDERD_SOURCE"), folder);
+    ck_assert_int_eq(system(command), 0);
+    present(folder, "client", more);
+    all_good();
+    snprintf(path, sizeof path, "%s/client.pem", folder);
+    ck_assert_ptr_nonnull(strstr(hear("config.certificate", path).finding, "only its owner may write it"));
+    ck_assert_int_eq(chmod(path, 0666), 0);
+    only("config.certificate", path, "problem", "more than its owner may write it");
+    snprintf(path, sizeof path, "%s/stranger-client.key", folder);
+    ck_assert_int_eq(chmod(path, 0644), 0);
+    present(folder, "stranger-client", more);
+    only("config.secret", path, "problem", "everybody may read it");
+    present(folder, "expired", more);
+    snprintf(path, sizeof path, "%s/expired.pem", folder);
+    testing_wait(has_ended(path), 2000, "its only second is over");
+    only("config.certificate", path, "problem", "what it holds is valid until 20");
+}
+END_TEST
+
+START_TEST(ends_of_certificates)
+{
+    const int64_t now = 1764400000, day = 86400;
+    char text[16];
+
+    ck_assert_int_eq(doctor_judge_until(now - 1, now), DOCTOR_PROBLEM);
+    ck_assert_int_eq(doctor_judge_until(now, now), DOCTOR_PROBLEM);
+    ck_assert_int_eq(doctor_judge_until(now + 1, now), DOCTOR_WARNING);
+    ck_assert_int_eq(doctor_judge_until(now + 21 * day - 1, now), DOCTOR_WARNING);
+    ck_assert_int_eq(doctor_judge_until(now + 21 * day, now), DOCTOR_OK);
+    doctor_day(now, text);
+    ck_assert_str_eq(text, "2025-11-29");
+    ck_assert(doctor_is_here("127.0.0.1") && doctor_is_here("127.8.9.10") && doctor_is_here("::1"));
+    ck_assert(doctor_is_here("localhost") && !doctor_is_here("10.0.0.1") && !doctor_is_here("127.example"));
+    ck_assert(!doctor_is_here("fe80::1"));
+}
+END_TEST
+
 /* ---- servers that are away ---- */
 
 START_TEST(away)
@@ -363,6 +419,8 @@ int main(void)
     tcase_add_test(t, queues);
     tcase_add_test(t, different);
     tcase_add_loop_test(t, file_mode, 0, COUNT(modes));
+    tcase_add_test(t, certificates);
+    tcase_add_test(t, ends_of_certificates);
     tcase_add_test(t, away);
     tcase_add_test(t, refused);
     tcase_add_test(t, lines);

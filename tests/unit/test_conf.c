@@ -10,6 +10,8 @@
 #include "orderd/conf.h"
 #include "orderd/strbuf.h"
 
+#include "../../src/service/conf/conf_tls.h"
+
 static char folder[32];
 
 static void enter_folder(void)
@@ -79,6 +81,8 @@ static void write_others(void)
     write_bytes("nul", "a\0b", 3);
     write_file("long", LONG_256 LONG_256 LONG_256 LONG_256 "x\n");
     write_file("much_longer", LONG_256 LONG_256 LONG_256 LONG_256 LONG_256);
+    write_file("ca.pem", "a certificate\n");
+    write_file("own.key", "a key\n");
     ck_assert_int_eq(mkdir("directory", 0700), 0);
 }
 
@@ -88,10 +92,11 @@ static const struct {
     const char *text, *sentence;
 } bad[] = {
     /* names */
-    {"brokr: { };", "orderd.conf:1: brokr: unknown section; did you mean \"broker\"? (expected one of daemon, broker, "
-                    "mysql, redis, create, payment, cancel, release, retry, relay, events, walk, activity, survey, admin, log)"},
-    {"\n\nkafka: { };",
-     "orderd.conf:3: kafka: unknown section (expected one of daemon, broker, mysql, redis, create, payment, cancel, release, retry, relay, events, walk, activity, survey, admin, log)"},
+    {"brokr: { };",
+     "orderd.conf:1: brokr: unknown section; did you mean \"broker\"? (expected one of daemon, broker, "
+     "mysql, redis, create, payment, cancel, release, retry, relay, events, walk, activity, survey, admin, log)"},
+    {"\n\nkafka: { };", "orderd.conf:3: kafka: unknown section (expected one of daemon, broker, mysql, redis, create, "
+                        "payment, cancel, release, retry, relay, events, walk, activity, survey, admin, log)"},
     {"log: {\n levl = \"info\"; };", "orderd.conf:2: log.levl: unknown key; did you mean \"level\"? (expected one of "
                                      "level, format, priority_prefix)"},
     {"log: {\n colour = \"red\"; };",
@@ -185,6 +190,31 @@ static const struct {
     {"mysql: { password_file = \"much_longer\"; };",
      "orderd.conf:1: mysql.password_file: secret file \"much_longer\" is too long" EXPECT_SECRET},
     {"mysql: { password_file = 5; };", "orderd.conf:1: mysql.password_file: a number is the wrong type" EXPECT_SECRET},
+    /* other files */
+    {"broker: { tls = \"verify\";\n tls_ca_file = \"absent\"; };",
+     "orderd.conf:2: broker.tls_ca_file: file \"absent\": No such file or directory (expected the name of a file)"},
+    {"redis: { tls_key_file = \"empty\"; };", "orderd.conf:1: redis.tls_key_file: file \"empty\" is empty (expected "
+                                              "the name of a file with a private key)"},
+    {"mysql: { tls_cert_file = true; };", "orderd.conf:1: mysql.tls_cert_file: a truth value is the wrong type "
+                                          "(expected the name of a file)"},
+    /* TLS: nothing may look protected that is not */
+    {"broker: {\n tls = \"verify\"; };", "orderd.conf:2: broker.tls: \"verify\" needs broker.tls_ca_file (expected the "
+                                         "file of the authority that signed the "
+                                         "server's certificate)"},
+    {"mysql: { tls = \"required\";\n tls_ca_file = \"ca.pem\"; };",
+     "orderd.conf:2: mysql.tls_ca_file: nothing is verified by it (expected mysql.tls = \"verify\")"},
+    {"redis: { tls_ca_file = \"ca.pem\"; };",
+     "orderd.conf:1: redis.tls_ca_file: nothing is verified by it (expected redis.tls = \"verify\")"},
+    {"redis: { tls_cert_file = \"ca.pem\"; tls_key_file = \"own.key\"; };",
+     "orderd.conf:1: redis.tls_cert_file: nobody is shown it where redis.tls is \"off\" (expected another word there)"},
+    {"mysql: { tls_cert_file = \"ca.pem\"; };",
+     "orderd.conf:1: mysql.tls_cert_file: a certificate and its key go together (expected mysql.tls_key_file, too)"},
+    {"broker: { tls = \"verify\"; tls_ca_file = \"ca.pem\"; tls_key_file = \"own.key\"; };",
+     "orderd.conf:1: broker.tls_key_file: a certificate and its key go together (expected broker.tls_cert_file, too)"},
+    {"mysql: { tls = \"required\"; socket = \"/run/mysqld/mysqld.sock\"; };",
+     "orderd.conf:1: mysql.tls: a local socket (mysql.socket) is not encrypted (expected \"preferred\" or \"off\")"},
+    {"redis: { tls = \"preferred\"; };",
+     "orderd.conf:1: redis.tls: \"preferred\" is not one of its words (expected one of \"off\", \"verify\")"},
     /* rules between keys, at whichever of them the file sets */
     {"broker: {\n reconnect_min = \"6s\"; };", "orderd.conf:2: broker.reconnect_min: \"6s\" is too much where "
                                                "broker.reconnect_max is \"5s\" (expected at most \"5s\")"},
@@ -327,6 +357,57 @@ START_TEST(secrets)
     ck_assert_str_eq(conf->mysql_password_file, "beside");
     conf_destroy(&conf);
     strbuf_release(&dump);
+}
+END_TEST
+
+/* A file that is no secret is found in the same places, and the value is where it is. */
+START_TEST(files)
+{
+    struct strbuf dump = STRBUF_INIT;
+    struct conf *conf;
+
+    ck_assert_int_eq(mkdir("credentials", 0700), 0);
+    write_others();
+    write_file("credentials/own.key", "another key\n");
+    write_file("credentials/ca.pem", "\n"); /* counts as none */
+    setenv("CREDENTIALS_DIRECTORY", "credentials", 1);
+    conf = load("broker: { tls = \"verify\"; tls_ca_file = \"ca.pem\"; };\n"
+                "mysql: { tls = \"preferred\";\n tls_cert_file = \"ca.pem\"; tls_key_file = \"own.key\"; };\n");
+    ck_assert_int_eq(conf->broker_tls, CONF_TLS_VERIFY);
+    ck_assert_str_eq(conf->broker_tls_ca_file, "ca.pem");
+    ck_assert_ptr_null(conf->broker_tls_cert_file);
+    ck_assert_ptr_null(conf->redis_tls_ca_file);
+    ck_assert_int_eq(conf->mysql_tls, CONF_MYSQL_TLS_PREFERRED);
+    ck_assert_str_eq(conf->mysql_tls_key_file, "credentials/own.key");
+    conf_dump(conf, &dump);
+    assert_dumped(&dump, "tls_key_file = \"own.key\";", "# orderd.conf:3, in credentials/own.key");
+    conf_destroy(&conf);
+    strbuf_release(&dump);
+}
+END_TEST
+
+/* What this build cannot do, the configuration cannot ask for. */
+START_TEST(without_tls)
+{
+    struct conf_tls_able none = {false, false}, all = {true, true};
+    struct conf *conf;
+    struct error err;
+
+    write_others();
+    conf = load("broker: { tls = \"verify\"; tls_ca_file = \"ca.pem\"; };\nredis: { };\n");
+    ck_assert_uint_eq(conf_tls_wrong(conf, &all, &err), CONF_KEY_COUNT);
+    ck_assert_uint_eq(conf_tls_wrong(conf, &none, &err), CONF_INDEX_broker_tls);
+    ck_assert_str_eq(err.text, "broker.tls: this orderd was built without TLS for it, for want of OpenSSL, or of a "
+                               "librabbitmq that has it (expected \"off\")");
+    conf_destroy(&conf);
+    conf = load("redis: { tls = \"verify\"; tls_ca_file = \"ca.pem\"; };\n");
+    ck_assert_uint_eq(conf_tls_wrong(conf, &none, &err), CONF_INDEX_redis_tls);
+    ck_assert_str_eq(err.text,
+                     "redis.tls: this orderd was built without TLS for it, for want of OpenSSL (expected \"off\")");
+    conf_destroy(&conf);
+    conf = load("mysql: { tls = \"verify\"; tls_ca_file = \"ca.pem\"; };\n"); /* its library has its own */
+    ck_assert_uint_eq(conf_tls_wrong(conf, &none, &err), CONF_KEY_COUNT);
+    conf_destroy(&conf);
 }
 END_TEST
 
@@ -549,6 +630,8 @@ int main(void)
     tcase_add_test(c, values);
     tcase_add_test(c, origins);
     tcase_add_test(c, secrets);
+    tcase_add_test(c, files);
+    tcase_add_test(c, without_tls);
     tcase_add_test(c, longest_secret);
     tcase_add_test(c, dump_parses_back);
     tcase_add_test(c, sample_is_current);

@@ -97,6 +97,7 @@ static const struct {
     BOTH(2026, SETUP),
     BOTH(2059, SETUP),
     ONLY_MYSQL(3118, SETUP),
+    BOTH(3159, SETUP),
     ONLY_MARIADB(4151, SETUP),
     BOTH(1, UNKNOWN),
     BOTH(1105, UNKNOWN),

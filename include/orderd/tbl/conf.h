@@ -11,6 +11,8 @@
  * BOOL      bool                           true / false             1 or 0, 0, 1
  * STRING    const char *                   "text"                   "text", shortest, longest in bytes
  * SECRET    const char * (the content)     "name of a file"         "", 0, longest content in bytes
+ * FILE      const char * (where it is)     "name of a file"         "", 0, 0
+ * KEY_FILE  as FILE, with a private key    "name of a file"         "", 0, 0
  * CHOICE    int (index into the words)     "word"                   "word", 0, 0; prose begins with "a|b|c: "
  * DELAYS    struct conf_delays             "1s,5s,30s"              "text", shortest, longest delay in ms
  *
@@ -23,11 +25,18 @@ X(daemon, drain_timeout, DURATION, 25000, 1000, 600000, RELOAD,
   "How long SIGTERM waits for the work in hand: finish, commit, acknowledge. What is not done by then goes back to the broker. The unit's TimeoutStopSec must be longer.")
 
 X(broker, host, STRING, "127.0.0.1", 1, 255, RESTART, "RabbitMQ host name or address.")
-X(broker, port, INT, 5672, 1, 65535, RESTART, "RabbitMQ port (AMQP 0-9-1, plain).")
+X(broker, port, INT, 5672, 1, 65535, RESTART, "RabbitMQ port (AMQP 0-9-1); with broker.tls that of its TLS listener, by custom 5671.")
 X(broker, vhost, STRING, "/", 1, 255, RESTART, "Virtual host.")
 X(broker, user, STRING, "guest", 1, 255, RESTART, "User name.")
 X(broker, password_file, SECRET, "", 0, 1024, RESTART,
   "File that holds the password, one line; relative names are looked up in $CREDENTIALS_DIRECTORY, then beside this file. Empty: the password is \"guest\".")
+X(broker, tls, CHOICE, "off", 0, 0, RESTART,
+  "off|verify: In plain text, or TLS 1.2 or later (amqps) to a server whose certificate is signed by broker.tls_ca_file, is valid now, and names broker.host.")
+X(broker, tls_ca_file, FILE, "", 0, 0, RESTART,
+  "File with the certificates, in PEM, of the authorities that may have signed the server's; one that is signed by itself is its own authority. Relative names as in broker.password_file. The three files are read again at each connect.")
+X(broker, tls_cert_file, FILE, "", 0, 0, RESTART,
+  "File with our own certificate, in PEM, followed by those between it and its authority: for a server that asks for one.")
+X(broker, tls_key_file, KEY_FILE, "", 0, 0, RESTART, "File with the private key of broker.tls_cert_file, in PEM, without a passphrase.")
 X(broker, heartbeat, SECONDS, 10000, 5000, 60000, RESTART,
   "Heartbeat interval. A peer that is silent for twice as long counts as dead. Whole seconds.")
 X(broker, connect_timeout, DURATION, 5000, 100, 60000, RESTART, "Time-out for connecting and logging in.")
@@ -48,6 +57,13 @@ X(mysql, socket, STRING, "", 0, 107, RESTART, "Path of a local socket; when set,
 X(mysql, user, STRING, "orderd", 1, 80, RESTART, "Account.")
 X(mysql, password_file, SECRET, "", 0, 1024, RESTART,
   "File that holds the password, one line; relative names as in broker.password_file. Empty: no password.")
+X(mysql, tls, CHOICE, "preferred", 0, 0, RESTART,
+  "off|preferred|required|verify: Plain text; TLS where the server offers it; TLS, whoever the server is; or TLS with a server whose certificate is signed by mysql.tls_ca_file, is valid now, and names mysql.host. Only verify keeps out who sits between. A local socket is not encrypted. The same on both client libraries, but that libmariadb finds out only after it has logged in (by hash, not by password) that there is no TLS where it is required.")
+X(mysql, tls_ca_file, FILE, "", 0, 0, RESTART,
+  "File with the certificates, in PEM, of the authorities that may have signed the server's; one that is signed by itself is its own authority. Relative names as in broker.password_file. The three files are read again at each connect.")
+X(mysql, tls_cert_file, FILE, "", 0, 0, RESTART,
+  "File with our own certificate, in PEM, followed by those between it and its authority: for a server that asks for one.")
+X(mysql, tls_key_file, KEY_FILE, "", 0, 0, RESTART, "File with the private key of mysql.tls_cert_file, in PEM, without a passphrase.")
 X(mysql, database, STRING, "orderd", 1, 64, RESTART, "Schema that holds orderd's tables.")
 X(mysql, connect_timeout, SECONDS, 5000, 1000, 60000, RESTART, "Time-out for connecting. Whole seconds.")
 X(mysql, read_timeout, SECONDS, 10000, 2000, 60000, RESTART,
@@ -57,10 +73,17 @@ X(mysql, reconnect_min, DURATION, 100, 10, 60000, RESTART, "First wait before co
 X(mysql, reconnect_max, DURATION, 3000, 100, 600000, RESTART, "Longest wait before connecting again.")
 
 X(redis, host, STRING, "127.0.0.1", 1, 255, RESTART, "Redis or Valkey host name or address.")
-X(redis, port, INT, 6379, 1, 65535, RESTART, "Port.")
+X(redis, port, INT, 6379, 1, 65535, RESTART, "Port; with redis.tls that of the server's tls-port.")
 X(redis, user, STRING, "", 0, 255, RESTART, "ACL user; empty: the default user.")
 X(redis, password_file, SECRET, "", 0, 1024, RESTART,
   "File that holds the password, one line; relative names as in broker.password_file. Empty: no AUTH.")
+X(redis, tls, CHOICE, "off", 0, 0, RESTART,
+  "off|verify: In plain text, or TLS 1.2 or later to a server whose certificate is signed by redis.tls_ca_file, is valid now, and names redis.host.")
+X(redis, tls_ca_file, FILE, "", 0, 0, RESTART,
+  "File with the certificates, in PEM, of the authorities that may have signed the server's; one that is signed by itself is its own authority. Relative names as in broker.password_file. The three files are read again at each connect.")
+X(redis, tls_cert_file, FILE, "", 0, 0, RESTART,
+  "File with our own certificate, in PEM, followed by those between it and its authority: for a server that asks for one.")
+X(redis, tls_key_file, KEY_FILE, "", 0, 0, RESTART, "File with the private key of redis.tls_cert_file, in PEM, without a passphrase.")
 X(redis, database, INT, 0, 0, 15, RESTART, "Database number; a cluster has only 0.")
 X(redis, connect_timeout, DURATION, 3000, 100, 60000, RESTART, "Time-out for connecting.")
 X(redis, command_timeout, DURATION, 3000, 100, 60000, RESTART,

@@ -5,8 +5,10 @@
  * The sentence about what was found comes with the finding. No guard: included once per use. */
 X(CONFIG_FILE, "config.file", "let only its owner write it: chmod go-w")
 X(CONFIG_SECRET, "config.secret", "let only the account that runs orderd read it: chmod 0400, or a systemd credential")
+X(CONFIG_CERTIFICATE, "config.certificate", "let only its owner write it (chmod go-w), and renew it before it ends")
 
 X(MYSQL_SERVER, "mysql.server", "see that it is up, and that the group mysql of the configuration is right")
+X(MYSQL_TLS, "mysql.tls", "set mysql.tls to \"verify\", with mysql.tls_ca_file; renew the server's certificate before it ends")
 X(MYSQL_WRITABLE, "mysql.writable", "name the primary in mysql.host")
 X(MYSQL_DURABILITY, "mysql.durability", "set it to 1 in the server's own configuration, and now with SET GLOBAL")
 X(MYSQL_SQL_MODE, "mysql.sql_mode",
@@ -16,6 +18,7 @@ X(MYSQL_PRIVILEGE, "mysql.privilege", "GRANT it to the account of the group mysq
 X(MYSQL_CLOCK, "mysql.clock", "let both machines follow one time server")
 
 X(REDIS_SERVER, "redis.server", "see that it is up, and that the group redis of the configuration is right")
+X(REDIS_TLS, "redis.tls", "set redis.tls to \"verify\", with redis.tls_ca_file; renew the server's certificate before it ends")
 X(REDIS_VERSION, "redis.version", "upgrade it to Redis 7.0, or any Valkey")
 X(REDIS_ROLE, "redis.role", "name the primary in redis.host")
 X(REDIS_CLUSTER, "redis.cluster", "name a server that has all slots, and is no part of a larger cluster")
@@ -27,6 +30,8 @@ X(REDIS_SCRIPT, "redis.script", "let the account of the group redis run EVAL, EV
 X(REDIS_CLOCK, "redis.clock", "let both machines follow one time server")
 
 X(BROKER_SERVER, "broker.server", "see that it is up, and that the group broker of the configuration is right")
+X(BROKER_TLS, "broker.tls",
+  "set broker.tls to \"verify\", with broker.tls_ca_file; renew the server's certificate before it ends")
 X(BROKER_VERSION, "broker.version", "orderd is made for quorum queues of RabbitMQ 3.10 to 4.3")
 X(BROKER_TOPOLOGY, "broker.topology",
   "`orderctl topology apply` makes what is missing; what is different must be drained, deleted and made again")

@@ -21,31 +21,40 @@ static struct broker *create(const struct conf *conf, const char *name)
     b->call_timeout_ms = (int)conf->broker_call_timeout;
     b->guard.fd = -1;
     b->guard.name = b->name;
+    b->library = amqp_new_connection();
+    CHECK(b->library != NULL);
     return b;
 }
 
-/* The library owns fd from here on. */
-static bool adopt_socket(struct broker *b, int fd, struct error *err)
+bool broker_watch_socket(struct broker *b, int fd, struct error *err)
 {
-    amqp_socket_t *socket;
-
-    b->library = amqp_new_connection();
-    CHECK(b->library != NULL);
-    socket = amqp_tcp_socket_new(b->library);
-    CHECK(socket != NULL);
-    amqp_tcp_socket_set_sockfd(socket, fd);
     if (!guard_add(&b->guard, fd))
         return error_set(err, ERROR_BROKER_AWAY, "no file descriptor left for broker %s: %s", b->where,
                          strerror(errno));
     return true;
 }
 
+/* The library owns the socket from here on. */
+static bool connect_plain(struct broker *b, const struct addrinfo *to, const struct conf *conf, struct error *err)
+{
+    int fd = broker_dial(to, (int)conf->broker_connect_timeout, b->where, err);
+    amqp_socket_t *socket;
+
+    if (fd < 0)
+        return false;
+    socket = amqp_tcp_socket_new(b->library);
+    CHECK(socket != NULL);
+    amqp_tcp_socket_set_sockfd(socket, fd);
+    return broker_watch_socket(b, fd, err);
+}
+
 static struct broker *open_at(const struct addrinfo *to, const struct conf *conf, const char *name, struct error *err)
 {
     struct broker *b = create(conf, name);
-    int fd = broker_dial(to, (int)conf->broker_connect_timeout, b->where, err);
+    bool secure = conf->broker_tls != CONF_TLS_OFF;
 
-    if (fd < 0 || !adopt_socket(b, fd, err) || !broker_login(b, conf, err) || !broker_open_channel(b, err))
+    if (!(secure ? broker_connect_secure(b, to, conf, err) : connect_plain(b, to, conf, err)) ||
+        !broker_login(b, conf, err) || !broker_open_channel(b, err))
         broker_close(&b, false);
     return b;
 }
@@ -131,6 +140,12 @@ void broker_close(struct broker **broker, bool graceful)
 int broker_fd(const struct broker *b)
 {
     return b->guard.fd;
+}
+
+const char *broker_encrypted_by(const struct broker *b, int64_t *until_s)
+{
+    *until_s = b->tls.until_s;
+    return b->tls.shaken ? b->tls.what : NULL;
 }
 
 int broker_version(const struct broker *b)

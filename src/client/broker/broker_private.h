@@ -12,6 +12,7 @@
 #include "inbox.h"
 #include "library.h"
 #include "orderd/broker.h"
+#include "orderd/tls.h"
 #include "window.h"
 #include "wire.h"
 
@@ -43,7 +44,10 @@ struct broker {
     amqp_connection_state_t library;
     struct guard guard;
     char name[64];
-    char where[300]; /* host:port, for sentences */
+    char where[300];        /* host:port, for sentences */
+    char secure_name[320];  /* the same, for TLS */
+    struct tls_session tls; /* without a peer: a plain connection */
+    const void *at;         /* the struct addrinfo, within broker_open */
     int version;
     int heartbeat_ms, call_timeout_ms;
 
@@ -69,6 +73,19 @@ struct broker {
 
 /* Connects a socket to one address, non-blocking afterwards, close-on-exec; -1 with a sentence. */
 int broker_dial(const void *addrinfo, int timeout_ms, const char *where, struct error *err);
+
+/* ---- secure.c ---- */
+
+/* Connects to one address by TLS; the same bounds and failures as broker_dial, and a sentence of tls.h. */
+bool broker_connect_secure(struct broker *b, const void *addrinfo, const struct conf *conf, struct error *err);
+
+/* Whether TLS is why a login was cut off; then that is in *err. May connect once more to learn it. */
+bool broker_secure_ended(struct broker *b, int timeout_ms, struct error *err);
+
+/* ---- broker.c ---- */
+
+/* Lets the watchdog end calls on this socket, which the library owns. */
+bool broker_watch_socket(struct broker *b, int fd, struct error *err);
 
 /* ---- login.c ---- */
 

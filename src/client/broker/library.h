@@ -6,10 +6,16 @@
 #if __has_include(<rabbitmq-c/amqp.h>)
 #include <rabbitmq-c/amqp.h>
 #include <rabbitmq-c/framing.h>
+#ifdef ORDERD_BROKER_TLS
+#include <rabbitmq-c/ssl_socket.h>
+#endif
 #include <rabbitmq-c/tcp_socket.h>
 #else
 #include <amqp.h>
 #include <amqp_framing.h>
+#ifdef ORDERD_BROKER_TLS
+#include <amqp_ssl_socket.h>
+#endif
 #include <amqp_tcp_socket.h>
 #endif
 

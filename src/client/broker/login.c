@@ -59,10 +59,15 @@ static bool refused(const struct broker *b, const struct conf *conf, const amqp_
                      conf->broker_user, conf->broker_vhost, m->reply_code, (int)text.len, text.ptr);
 }
 
-static bool no_login(const struct broker *b, const struct conf *conf, int status, bool shot, struct error *err)
+static bool no_login(struct broker *b, const struct conf *conf, int status, bool shot, struct error *err)
 {
+    const char *hint =
+        conf->broker_tls == CONF_TLS_OFF ? "; if that is its TLS port, set broker.tls to \"verify\"" : "";
+
     if (shot)
         return error_set(err, ERROR_BROKER_AWAY, "broker %s: the login was ended by the watchdog", b->where);
+    if (status != AMQP_STATUS_TIMEOUT && broker_secure_ended(b, (int)conf->broker_connect_timeout, err))
+        return false;
     switch (status) {
     case AMQP_STATUS_TIMEOUT:
         return error_set(err, ERROR_BROKER_AWAY, "broker %s does not answer the login within %lld ms", b->where,
@@ -74,11 +79,11 @@ static bool no_login(const struct broker *b, const struct conf *conf, int status
     case AMQP_STATUS_UNKNOWN_METHOD:
     case AMQP_STATUS_UNKNOWN_CLASS:
     case AMQP_STATUS_INCOMPATIBLE_AMQP_VERSION:
-        return error_set(err, ERROR_BROKER_AWAY, "what answers at %s does not speak AMQP 0-9-1 (%s)", b->where,
-                         amqp_error_string2(status));
+        return error_set(err, ERROR_BROKER_AWAY, "what answers at %s does not speak AMQP 0-9-1 (%s)%s", b->where,
+                         amqp_error_string2(status), hint);
     default:
-        return error_set(err, ERROR_BROKER_AWAY, "broker %s ended the connection during login: %s", b->where,
-                         amqp_error_string2(status));
+        return error_set(err, ERROR_BROKER_AWAY, "broker %s ended the connection during login: %s%s", b->where,
+                         amqp_error_string2(status), hint);
     }
 }
 

@@ -7,9 +7,8 @@
 
 #include "orderd/check.h"
 
-#if defined(MARIADB_PACKAGE_VERSION_ID) || defined(MARIADB_BASE_VERSION)
-#define USING_LIBMARIADB 1
-#endif
+#define DENIED     1045
+#define TLS_WANTED 3159 /* by MySQL; MariaDB says DENIED */
 
 void db_library_init(void)
 {
@@ -25,6 +24,7 @@ static void set_options(MYSQL *handle, const struct conf *conf)
 {
     unsigned connect_s = (unsigned)(conf->mysql_connect_timeout / 1000);
     unsigned read_s = (unsigned)(conf->mysql_read_timeout / 1000);
+    unsigned tcp = MYSQL_PROTOCOL_TCP;
 
     mysql_options(handle, MYSQL_OPT_CONNECT_TIMEOUT, &connect_s);
     mysql_options(handle, MYSQL_OPT_READ_TIMEOUT, &read_s);
@@ -32,11 +32,9 @@ static void set_options(MYSQL *handle, const struct conf *conf)
     mysql_options(handle, MYSQL_SET_CHARSET_NAME, "utf8mb4");
     /* Never MYSQL_OPT_RECONNECT: it would drop transaction and session settings behind our back, and even switching it
      * off makes libmysqlclient print a warning. */
-#ifdef USING_LIBMARIADB
-    /* Connector/C 3.4 demands a verified TLS session by default and refuses servers without one. */
-    my_bool verify = 0;
-    mysql_options(handle, MYSQL_OPT_SSL_VERIFY_SERVER_CERT, &verify);
-#endif
+    if (!conf->mysql_socket[0]) /* else "localhost" would mean a socket, at a place of the library's choice */
+        mysql_options(handle, MYSQL_OPT_PROTOCOL, &tcp);
+    db_tls_set_options(handle, conf);
 }
 
 static void note_server(struct db *db)
@@ -104,27 +102,51 @@ static bool check_version(const struct db *db, struct error *err)
                      db->version % 100);
 }
 
+/* What the number of a refusal does not say. */
+static const char *hint(unsigned number)
+{
+    if (number == DENIED)
+        return "; see mysql.password_file, and whether the server or the account wants TLS or a certificate "
+               "(mysql.tls, "
+               "mysql.tls_cert_file)";
+    return number == TLS_WANTED ? "; set mysql.tls" : "";
+}
+
+static bool no_connection(struct db *db, const struct conf *conf, const char *name, struct error *err)
+{
+    unsigned number = mysql_errno(db->handle);
+    char what[ERROR_TEXT_MAX];
+
+    if (db_tls_refused(db, conf, name, err))
+        return false;
+    snprintf(what, sizeof what, "cannot connect to %s as %s", name, conf->mysql_user);
+    db_fail(db, what, err);
+    if (hint(number)[0])
+        error_set(err, err->code, "%s%s", (const char *)memcpy(what, err->text, sizeof what), hint(number));
+    /* Whatever goes wrong before there is a session cannot have had an effect. */
+    if (err->code == ERROR_DB_LOST)
+        err->code = ERROR_DB_AWAY;
+    return false;
+}
+
 static bool connect_to(struct db *db, const struct conf *conf, struct error *err)
 {
     bool local = conf->mysql_socket[0] != '\0';
     const char *host = local ? "localhost" : conf->mysql_host;
     unsigned long flags = CLIENT_MULTI_STATEMENTS | CLIENT_FOUND_ROWS;
-    char what[ERROR_TEXT_MAX];
+    char name[320];
 
+    if (local)
+        snprintf(name, sizeof name, "MySQL at %s", conf->mysql_socket);
+    else
+        snprintf(name, sizeof name, "MySQL at %s:%d", host, (int)conf->mysql_port);
+    if (!db_tls_check_files(conf, name, err))
+        return false;
     set_options(db->handle, conf);
     if (mysql_real_connect(db->handle, host, conf->mysql_user, conf->mysql_password_file, conf->mysql_database,
                            local ? 0 : (unsigned)conf->mysql_port, local ? conf->mysql_socket : NULL, flags))
-        return true;
-    if (local)
-        snprintf(what, sizeof what, "cannot connect to MySQL at %s as %s", conf->mysql_socket, conf->mysql_user);
-    else
-        snprintf(what, sizeof what, "cannot connect to MySQL at %s:%d as %s", host, (int)conf->mysql_port,
-                 conf->mysql_user);
-    db_fail(db, what, err);
-    /* Whatever goes wrong before there is a session cannot have had an effect. */
-    if (err->code == ERROR_DB_LOST)
-        err->code = ERROR_DB_AWAY;
-    return false;
+        return db_tls_check(db, conf, name, err);
+    return no_connection(db, conf, name, err);
 }
 
 struct db *db_open(const struct conf *conf, struct error *err)

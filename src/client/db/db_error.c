@@ -129,6 +129,7 @@ static const struct {
     {2059, ANY, ERROR_DB_SETUP},
     {2061, ANY, ERROR_DB_SETUP},
     {3118, MYSQLV, ERROR_DB_SETUP}, /* account locked */
+    {3159, ANY, ERROR_DB_SETUP},    /* require_secure_transport */
     {4151, MARIADB, ERROR_DB_SETUP},
 };
 

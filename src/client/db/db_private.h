@@ -3,6 +3,7 @@
 #define ORDERD_DB_PRIVATE_H
 
 #include <mysql.h>
+#include <errmsg.h>
 
 #include "orderd/db.h"
 
@@ -28,6 +29,18 @@ bool db_fail(struct db *db, const char *what, struct error *err);
 
 /* Which code a server or client error number stands for, by vendor: numbers above 3000 differ between the two. */
 enum error_code db_error_code(enum db_vendor vendor, unsigned number, const char *text);
+
+/* db_tls.c. name begins a sentence: "MySQL 10.0.0.5:3306". */
+void db_tls_set_options(MYSQL *handle, const struct conf *conf);
+
+/* Before connecting: whether the files of mysql.tls can be used. */
+ORDERD_MUST_CHECK bool db_tls_check_files(const struct conf *conf, const char *name, struct error *err);
+
+/* After connecting has failed: whether TLS was why; then that is in *err. May ask the server once more. */
+bool db_tls_refused(struct db *db, const struct conf *conf, const char *name, struct error *err);
+
+/* After connecting: whether it is encrypted where it has to be. */
+ORDERD_MUST_CHECK bool db_tls_check(struct db *db, const struct conf *conf, const char *name, struct error *err);
 
 /* Asks the server what time it is. */
 bool db_ask_clock(struct db *db, struct error *err);

@@ -56,6 +56,17 @@ static bool fail_greeting(struct error *err)
     return false;
 }
 
+static bool fail_connection(struct kv *kv, struct error *err)
+{
+    struct error why = *err;
+
+    if (kv_tls_refused(kv, err))
+        return false;
+    if (!kv->tls && why.code == ERROR_KV_LOST)
+        error_set(err, why.code, "%s; if that is its TLS port, set redis.tls to \"verify\"", why.text);
+    return fail_greeting(err);
+}
+
 static bool greet(struct kv *kv, const struct conf *conf, const char *name, struct error *err)
 {
     redisReply *replies[GREETINGS_MAX] = {NULL};
@@ -63,7 +74,7 @@ static bool greet(struct kv *kv, const struct conf *conf, const char *name, stru
     bool ok = kv_exchange(kv, replies, count, err);
 
     if (!ok)
-        return fail_greeting(err);
+        return fail_connection(kv, err);
     for (size_t i = 0; i < count; i++) {
         if (ok && replies[i]->type == REDIS_REPLY_ERROR) {
             ok = kv_error_translate(kv, replies[i], err);
@@ -87,7 +98,7 @@ struct kv *kv_open(const struct conf *conf, const char *name, struct error *err)
     CHECK(kv->reader != NULL);
     kv->timeout_ms = conf->redis_connect_timeout;
     snprintf(kv->peer, sizeof kv->peer, "%s:%lld", conf->redis_host, (long long)conf->redis_port);
-    if (!greet(kv, conf, name, err)) {
+    if ((conf->redis_tls != CONF_TLS_OFF && !kv_tls_open(kv, conf, err)) || !greet(kv, conf, name, err)) {
         kv_close(&kv);
         return NULL;
     }
@@ -99,6 +110,7 @@ void kv_close(struct kv **kv)
 {
     if (!*kv)
         return;
+    kv_tls_close(*kv);
     close((*kv)->fd);
     redisReaderFree((*kv)->reader);
     strbuf_release(&(*kv)->out);

@@ -4,7 +4,6 @@
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/socket.h>
 
 #include "orderd/clock.h"
 
@@ -53,7 +52,7 @@ static bool is_quiet(const struct trip *t, struct error *err)
     if (reader->pos != reader->len)
         return fail(t, err, "sent more answers than were asked for");
     do {
-        n = recv(t->kv->fd, bytes, sizeof bytes, MSG_PEEK | MSG_DONTWAIT);
+        n = kv_bytes_peek(t->kv, bytes, sizeof bytes);
     } while (n < 0 && errno == EINTR);
     if (n == 0)
         return fail(t, err, "closed the connection");
@@ -69,7 +68,7 @@ static bool send_some(struct trip *t, struct error *err)
     const struct strbuf *out = &t->kv->out;
 
     while (t->sent < out->len) {
-        ssize_t n = send(t->kv->fd, out->data + t->sent, out->len - t->sent, MSG_NOSIGNAL | MSG_DONTWAIT);
+        ssize_t n = kv_bytes_send(t->kv, out->data + t->sent, out->len - t->sent);
 
         if (n >= 0)
             t->sent += (size_t)n;
@@ -95,10 +94,10 @@ static bool take_replies(struct trip *t, struct error *err)
     return true;
 }
 
-static bool receive_some(struct trip *t, struct error *err)
+static bool receive_once(struct trip *t, struct error *err)
 {
     char bytes[16384];
-    ssize_t n = recv(t->kv->fd, bytes, sizeof bytes, MSG_DONTWAIT);
+    ssize_t n = kv_bytes_receive(t->kv, bytes, sizeof bytes);
 
     if (n == 0)
         return fail(t, err, "closed the connection");
@@ -107,6 +106,15 @@ static bool receive_some(struct trip *t, struct error *err)
     if (redisReaderFeed(t->kv->reader, bytes, (size_t)n) != REDIS_OK)
         return fail(t, err, t->kv->reader->errstr);
     return take_replies(t, err);
+}
+
+static bool receive_some(struct trip *t, struct error *err)
+{
+    do {
+        if (!receive_once(t, err))
+            return false;
+    } while (kv_bytes_left(t->kv));
+    return true;
 }
 
 /* Waits until the socket can do something for us; false when the time is up. */

@@ -5,6 +5,7 @@
 #define ORDERD_KV_PRIVATE_H
 
 #include <hiredis/hiredis.h>
+#include <sys/types.h>
 
 #include "orderd/kv.h"
 
@@ -14,9 +15,12 @@ struct kv_loaded { /* a script that this connection has loaded, and the server's
     bool fresh; /* false after NOSCRIPT: load it again before its next use */
 };
 
+struct kv_tls;
+
 struct kv {
     int fd;
-    bool broken; /* saw an error that leaves the stream in doubt: never used again */
+    struct kv_tls *tls; /* NULL: plain text */
+    bool broken;        /* saw an error that leaves the stream in doubt: never used again */
     redisReader *reader;
     struct strbuf out; /* requests of the round trip at hand */
     int64_t timeout_ms;
@@ -27,6 +31,22 @@ struct kv {
 
 /* kv_socket.c: a connected, non-blocking socket, or -1 with KV_AWAY. Tries each address for timeout_ms. */
 int kv_socket_connect(const char *host, int port, int64_t timeout_ms, struct error *err);
+
+/* kv_tls.c: shakes hands on the connected socket, in redis.connect_timeout. false: KV_AWAY or KV_SETUP. */
+ORDERD_MUST_CHECK bool kv_tls_open(struct kv *kv, const struct conf *conf, struct error *err);
+void kv_tls_close(struct kv *kv);
+
+/* After the first exchange has failed: whether TLS knows why; then that is in *err. */
+bool kv_tls_refused(struct kv *kv, struct error *err);
+
+/* As send, recv and recv with MSG_PEEK, never blocking and without SIGPIPE, of the bytes inside. errno EPROTO: what
+ * arrived is no TLS. */
+ssize_t kv_bytes_send(struct kv *kv, const char *bytes, size_t len);
+ssize_t kv_bytes_receive(struct kv *kv, char *bytes, size_t len);
+ssize_t kv_bytes_peek(struct kv *kv, char *bytes, size_t len);
+
+/* Whether there is something to receive that poll(2) does not know of. */
+bool kv_bytes_left(const struct kv *kv);
 
 /* kv_exchange.c: appends one command to kv->out. */
 void kv_request_begin(struct kv *kv, size_t argc);

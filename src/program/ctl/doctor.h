@@ -49,6 +49,23 @@ void doctor_tell_clock(struct doctor *d, enum doctor_check check, const struct d
 /* Pure: what the permission bits of a configuration file, or of a secret, give away. *why is then a sentence's end. */
 enum doctor_verdict doctor_judge_mode(mode_t mode, bool secret, const char **why);
 
+/* ---- TLS ---- */
+
+struct doctor_tls {
+    const char *by;  /* what a connection is encrypted by; NULL: plain text */
+    bool verified;   /* whose server it is */
+    bool here;       /* it does not leave this machine */
+    int64_t until_s; /* when the server's certificate ends, seconds since 1970; 0: not known */
+};
+
+void doctor_tell_tls(struct doctor *d, enum doctor_check check, const struct doctor_tls *tls);
+
+/* Pure: what it means that a certificate ends then; whether a host is this machine, by its name alone; a day as text.
+ */
+enum doctor_verdict doctor_judge_until(int64_t until_s, int64_t now_s);
+bool doctor_is_here(const char *host);
+void doctor_day(int64_t at_s, char out[16]);
+
 /* Each looks at one part and tells. */
 void doctor_files(struct doctor *d);
 void doctor_mysql(struct doctor *d);

@@ -89,6 +89,14 @@ static void hold(struct doctor *d)
     doctor_tell(d, DOCTOR_LOOK, DOCTOR_BROKER_POLICY, NULL, "a policy can drop messages from any queue");
 }
 
+static void encryption(struct doctor *d, const struct broker *broker)
+{
+    struct doctor_tls tls = {.verified = true, .here = doctor_is_here(d->ctl->conf->broker_host)};
+
+    tls.by = broker_encrypted_by(broker, &tls.until_s);
+    doctor_tell_tls(d, DOCTOR_BROKER_TLS, &tls);
+}
+
 void doctor_broker(struct doctor *d)
 {
     struct error err = {0};
@@ -96,6 +104,7 @@ void doctor_broker(struct doctor *d)
 
     if (broker) {
         doctor_tell(d, DOCTOR_OK, DOCTOR_BROKER_SERVER, NULL, "it answers");
+        encryption(d, broker);
         version(d, broker_version(broker));
     }
     if (!broker || !topology(d, broker, &err) || !delay_queues(d, broker, &err))

@@ -2,9 +2,13 @@
 #include "doctor.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+
+#include "orderd/clock.h"
+#include "orderd/tls.h"
 
 enum doctor_verdict doctor_judge_mode(mode_t mode, bool secret, const char **why)
 {
@@ -24,7 +28,8 @@ enum doctor_verdict doctor_judge_mode(mode_t mode, bool secret, const char **why
     return DOCTOR_OK;
 }
 
-static void look(struct doctor *d, enum doctor_check check, const char *path)
+/* false: it is not there, which is told. */
+static bool look(struct doctor *d, enum doctor_check check, const char *path)
 {
     struct stat st;
     const char *why;
@@ -32,20 +37,39 @@ static void look(struct doctor *d, enum doctor_check check, const char *path)
 
     if (stat(path, &st) != 0) {
         doctor_tell(d, DOCTOR_PROBLEM, check, path, "%s", strerror(errno));
-        return;
+        return false;
     }
     verdict = doctor_judge_mode(st.st_mode, check == DOCTOR_CONFIG_SECRET, &why);
     doctor_tell(d, verdict, check, path, "mode %04o, %s", (unsigned)st.st_mode & 07777U, why);
+    return true;
 }
 
-static void look_at_secret(void *arg, const struct conf_setting *s)
+/* Authorities come and go; one that is still valid will do. */
+static void look_at_end(struct doctor *d, const char *path, bool authorities)
+{
+    int64_t first_s, last_s, until_s;
+    char day[16];
+
+    if (!tls_file_until(path, &first_s, &last_s)) {
+        doctor_tell(d, DOCTOR_PROBLEM, DOCTOR_CONFIG_CERTIFICATE, path, "it holds no certificate in PEM");
+        return;
+    }
+    until_s = authorities ? last_s : first_s;
+    doctor_day(until_s, day);
+    doctor_tell(d, doctor_judge_until(until_s, clock_wall_ms() / 1000), DOCTOR_CONFIG_CERTIFICATE, path,
+                "what it holds is valid until %s", day);
+}
+
+static void look_at_named(void *arg, const struct conf_setting *s)
 {
     if (s->secret_path)
-        look(arg, DOCTOR_CONFIG_SECRET, s->secret_path);
+        (void)look(arg, DOCTOR_CONFIG_SECRET, s->secret_path);
+    if (s->file_path && look(arg, DOCTOR_CONFIG_CERTIFICATE, s->file_path))
+        look_at_end(arg, s->file_path, strcmp(s->name, "tls_ca_file") == 0);
 }
 
 void doctor_files(struct doctor *d)
 {
-    look(d, DOCTOR_CONFIG_FILE, d->ctl->conf_path);
-    conf_each(d->ctl->conf, look_at_secret, d);
+    (void)look(d, DOCTOR_CONFIG_FILE, d->ctl->conf_path);
+    conf_each(d->ctl->conf, look_at_named, d);
 }

@@ -4,6 +4,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <time.h>
 
 #include "orderd/clock.h"
 #include "orderd/schema.h"
@@ -163,6 +164,35 @@ static bool read_clock(struct doctor *d, struct db *db, struct error *err)
     return true;
 }
 
+/* "Nov 27 04:12:52 2036 GMT" */
+static bool take_end(void *arg, const struct slice *columns, unsigned count)
+{
+    int64_t *until_s = arg;
+    struct tm tm = {0};
+    char text[64];
+
+    if (count == 2 && columns[1].ptr) {
+        snprintf(text, sizeof text, "%.*s", (int)columns[1].len, columns[1].ptr);
+        if (strptime(text, "%b %d %H:%M:%S %Y", &tm))
+            *until_s = (int64_t)timegm(&tm);
+    }
+    return true;
+}
+
+static bool encryption(struct doctor *d, struct db *db, struct error *err)
+{
+    const struct conf *conf = d->ctl->conf;
+    struct doctor_tls tls = {.by = db_encrypted_by(db),
+                             .verified = conf->mysql_tls == CONF_MYSQL_TLS_VERIFY,
+                             .here = conf->mysql_socket[0] || doctor_is_here(conf->mysql_host)};
+
+    if (tls.by &&
+        !db_query(db, slice_of("SHOW SESSION STATUS LIKE 'Ssl_server_not_after'"), take_end, &tls.until_s, err))
+        return false;
+    doctor_tell_tls(d, DOCTOR_MYSQL_TLS, &tls);
+    return true;
+}
+
 static bool look(struct doctor *d, struct db *db, struct error *err)
 {
     int version = db_version(db);
@@ -171,7 +201,8 @@ static bool look(struct doctor *d, struct db *db, struct error *err)
     doctor_tell(d, DOCTOR_OK, DOCTOR_MYSQL_SERVER, NULL,
                 "%s %d.%d.%d; sessions are READ COMMITTED, strict, UTC and utf8mb4, as read back",
                 db_vendor(db) == DB_MARIADB ? "MariaDB" : "MySQL", version / 10000, version / 100 % 100, version % 100);
-    if (!read_clock(d, db, err) || !settings(d, db, err) || !durability(d, db, err) || !schema(d, db, &good, err))
+    if (!encryption(d, db, err) || !read_clock(d, db, err) || !settings(d, db, err) || !durability(d, db, err) ||
+        !schema(d, db, &good, err))
         return false;
     if (!good)
         return true;

@@ -187,13 +187,23 @@ static bool run_script(struct doctor *d, struct kv *kv, struct error *err)
     return true;
 }
 
+static void encryption(struct doctor *d, const struct kv *kv)
+{
+    struct doctor_tls tls = {.verified = true, .here = doctor_is_here(d->ctl->conf->redis_host)};
+
+    tls.by = kv_encrypted_by(kv, &tls.until_s);
+    doctor_tell_tls(d, DOCTOR_REDIS_TLS, &tls);
+}
+
 void doctor_redis(struct doctor *d)
 {
     struct error err = {0};
     struct kv *kv = ctl_open_kv(d->ctl, &err);
 
-    if (kv)
+    if (kv) {
         doctor_tell(d, DOCTOR_OK, DOCTOR_REDIS_SERVER, NULL, "it answers");
+        encryption(d, kv);
+    }
     if (!kv || !read_clock(d, kv, &err) || !read_info(d, kv, &err) || !run_script(d, kv, &err))
         doctor_failed(d, DOCTOR_REDIS_SERVER, &err);
     kv_close(&kv);

@@ -9,24 +9,24 @@
 #define COMMENT_COLUMN 48
 #define LINE_WIDTH     78
 
-static void add_origin(const struct conf_origin *origin, struct strbuf *out)
+static void add_origin(const struct conf_key *key, const struct conf_origin *origin, struct strbuf *out)
 {
     if (origin->file)
         strbuf_addf(out, "# %s:%u", origin->file, origin->line);
     else
         strbuf_add_str(out, "# default");
-    if (origin->secret_path)
-        strbuf_addf(out, ", *** read from %s", origin->secret_path);
+    if (origin->file_path)
+        strbuf_addf(out, ", %s %s", key->kind == CONF_KIND_SECRET ? "*** read from" : "in", origin->file_path);
     strbuf_add_char(out, '\n');
 }
 
-/* Of a secret only the name of its file. */
+/* Of a file only its name. */
 static void add_value(const struct conf *conf, size_t i, struct strbuf *out)
 {
-    bool secret = conf_keys[i].kind == CONF_KIND_SECRET;
+    bool file = conf_key_names_file(&conf_keys[i]);
 
-    conf_value_print(&conf_keys[i],
-                     secret ? (const void *)&conf->origins->of[i].secret_name : conf_field_const(conf, i), out);
+    conf_value_print(&conf_keys[i], file ? (const void *)&conf->origins->of[i].file_name : conf_field_const(conf, i),
+                     out);
 }
 
 static void add_setting(const struct conf *conf, size_t i, struct strbuf *out)
@@ -45,7 +45,7 @@ static void dump_setting(const struct conf *conf, size_t i, struct strbuf *out)
     do
         strbuf_add_char(out, ' ');
     while (out->len - start < COMMENT_COLUMN);
-    add_origin(&conf->origins->of[i], out);
+    add_origin(&conf_keys[i], &conf->origins->of[i], out);
 }
 
 /* Opens and closes the groups around the rows. */
@@ -144,7 +144,9 @@ static void hand_setting(const struct conf *conf, size_t i, conf_setting_fn on_s
     add_value(conf, i, &value);
     conf_key_expected(key, &expected);
     on_setting(arg, &(struct conf_setting){key->section, key->name, value.data, origin->file, origin->line,
-                                           origin->secret_path, expected.data, key->reload, conf_key_prose(key)});
+                                           key->kind == CONF_KIND_FILE ? NULL : origin->file_path,
+                                           key->kind == CONF_KIND_FILE ? origin->file_path : NULL, expected.data,
+                                           key->reload, conf_key_prose(key)});
     strbuf_release(&value);
     strbuf_release(&expected);
 }

@@ -14,6 +14,8 @@
 #define DEF_BOOL(d)     .def_number = (d)
 #define DEF_STRING(d)   .def_text = (d)
 #define DEF_SECRET(d)   .def_text = (d)
+#define DEF_FILE(d)     .def_text = (d)
+#define DEF_KEY_FILE(d) .def_text = (d)
 #define DEF_CHOICE(d)   .def_text = (d)
 #define DEF_DELAYS(d)   .def_text = (d)
 
@@ -39,6 +41,11 @@ const struct conf_key conf_keys[CONF_KEY_COUNT] = {
 static bool begins_section(size_t i)
 {
     return i == 0 || strcmp(conf_keys[i - 1].section, conf_keys[i].section) != 0;
+}
+
+bool conf_key_names_file(const struct conf_key *key)
+{
+    return key->kind == CONF_KIND_SECRET || key->kind == CONF_KIND_FILE || key->kind == CONF_KIND_KEY_FILE;
 }
 
 size_t conf_key_find(const char *section, const char *name)
@@ -182,6 +189,12 @@ void conf_key_expected(const struct conf_key *key, struct strbuf *out)
         break;
     case CONF_KIND_SECRET:
         strbuf_addf(out, "the name of a file with one line of at most %" PRId64 " bytes", key->max);
+        break;
+    case CONF_KIND_FILE:
+        strbuf_add_str(out, "the name of a file");
+        break;
+    case CONF_KIND_KEY_FILE:
+        strbuf_add_str(out, "the name of a file with a private key");
         break;
     case CONF_KIND_CHOICE:
         expected_words(key, out);

@@ -15,6 +15,8 @@ enum conf_kind {
     CONF_KIND_BOOL,
     CONF_KIND_STRING,
     CONF_KIND_SECRET,
+    CONF_KIND_FILE,
+    CONF_KIND_KEY_FILE,
     CONF_KIND_CHOICE,
     CONF_KIND_DELAYS,
 };
@@ -38,6 +40,9 @@ enum conf_index {
 };
 
 extern const struct conf_key conf_keys[CONF_KEY_COUNT];
+
+/* Whether the value is the name of a file: of a secret, a private key, or another. */
+bool conf_key_names_file(const struct conf_key *key);
 
 /* CONF_KEY_COUNT where there is none. */
 size_t conf_key_find(const char *section, const char *name);

@@ -2,8 +2,9 @@
 
 #include "conf_file.h"
 #include "conf_private.h"
+#include "conf_named.h"
 #include "conf_rule.h"
-#include "conf_secret.h"
+#include "conf_tls.h"
 #include "conf_value.h"
 #include "orderd/check.h"
 
@@ -132,12 +133,12 @@ static bool load_file(struct conf *conf, struct error *err)
     return ok;
 }
 
-static bool load_secrets(struct conf *conf, struct error *err)
+static bool load_files(struct conf *conf, struct error *err)
 {
     for (size_t i = 0; i < CONF_KEY_COUNT; i++) {
         const struct conf_origin *origin = &conf->origins->of[i];
 
-        if (conf_keys[i].kind != CONF_KIND_SECRET || conf_secret_resolve(conf, i, err))
+        if (!conf_key_names_file(&conf_keys[i]) || conf_named_resolve(conf, i, err))
             continue;
         return error_prefix(err, "%s:%u: %s.%s", origin->file, origin->line, conf_keys[i].section, conf_keys[i].name);
     }
@@ -160,11 +161,19 @@ static bool check_rules(const struct conf *conf, struct error *err)
     return error_prefix(err, "%s:%u", origin->file, origin->line);
 }
 
+static bool check_tls(const struct conf *conf, struct error *err)
+{
+    static const struct conf_tls_able able = CONF_TLS_ABLE;
+    size_t at = conf_tls_wrong(conf, &able, err);
+
+    return at == CONF_KEY_COUNT || error_prefix(err, "%s:%u", conf->origins->of[at].file, conf->origins->of[at].line);
+}
+
 struct conf *conf_load(const char *path, struct error *err)
 {
     struct conf *conf = create(path);
 
-    if ((path && !load_file(conf, err)) || !load_secrets(conf, err) || !check_rules(conf, err))
+    if ((path && !load_file(conf, err)) || !load_files(conf, err) || !check_rules(conf, err) || !check_tls(conf, err))
         conf_destroy(&conf);
     return conf;
 }

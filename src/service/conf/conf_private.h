@@ -9,8 +9,8 @@
 struct conf_origin {
     const char *file; /* NULL: the default */
     unsigned line;
-    const char *secret_name; /* SECRET rows: as written, "" for none */
-    const char *secret_path; /* where it was found, or NULL */
+    const char *file_name; /* rows that name a file: as written, "" for none */
+    const char *file_path; /* where it was found, or NULL */
 };
 
 struct conf_origins {

@@ -30,8 +30,8 @@ static void set_back(struct merge *m, size_t i)
     conf_value_copy(&conf_keys[i], conf_field(m->fresh, i), conf_field_const(m->current, i), m->fresh->origins->arena);
     *to = (struct conf_origin){.file = copy_text(m->fresh, from->file),
                                .line = from->line,
-                               .secret_name = copy_text(m->fresh, from->secret_name),
-                               .secret_path = copy_text(m->fresh, from->secret_path)};
+                               .file_name = copy_text(m->fresh, from->file_name),
+                               .file_path = copy_text(m->fresh, from->file_path)};
     m->set_back[i] = true;
 }
 

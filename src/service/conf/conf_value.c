@@ -141,6 +141,8 @@ bool conf_value_parse(const struct conf_key *key, const char *text, void *field,
         return parse_units(key, text, field, err);
     case CONF_KIND_STRING:
     case CONF_KIND_SECRET:
+    case CONF_KIND_FILE:
+    case CONF_KIND_KEY_FILE:
         return parse_string(key, text, field, arena, err);
     case CONF_KIND_CHOICE:
         return parse_choice(key, text, field, err);
@@ -195,6 +197,8 @@ bool conf_value_equal(const struct conf_key *key, const void *a, const void *b)
     switch (key->kind) {
     case CONF_KIND_STRING:
     case CONF_KIND_SECRET:
+    case CONF_KIND_FILE:
+    case CONF_KIND_KEY_FILE:
         return equal_text(*(const char *const *)a, *(const char *const *)b);
     case CONF_KIND_CHOICE:
         return *(const int *)a == *(const int *)b;
@@ -214,6 +218,8 @@ void conf_value_copy(const struct conf_key *key, void *to, const void *from, str
     switch (key->kind) {
     case CONF_KIND_STRING:
     case CONF_KIND_SECRET:
+    case CONF_KIND_FILE:
+    case CONF_KIND_KEY_FILE:
         text = *(const char *const *)from;
         *(const char **)to = text ? arena_strndup(arena, text, strlen(text)) : NULL;
         break;
@@ -289,6 +295,8 @@ void conf_value_print(const struct conf_key *key, const void *field, struct strb
         break;
     case CONF_KIND_STRING:
     case CONF_KIND_SECRET:
+    case CONF_KIND_FILE:
+    case CONF_KIND_KEY_FILE:
         print_text(*(const char *const *)field, out);
         break;
     case CONF_KIND_CHOICE:

@@ -1,5 +1,5 @@
 /* One value of a row: from text or from libconfig's tree, compared, copied and printed. `field` points at what conf.h
- * calls CONF_FIELD_<TYPE>; for SECRET rows it holds the name of the file here, not its content. Strings live in the
+ * calls CONF_FIELD_<TYPE>; for files it holds the name here, not what is resolved from it. Strings live in the
  * arena. Problems are "what is wrong (expected what may be)", without file and key. */
 #ifndef ORDERD_SERVICE_CONF_VALUE_H
 #define ORDERD_SERVICE_CONF_VALUE_H

@@ -1,6 +1,7 @@
-#include "conf_secret.h"
+#include "conf_named.h"
 
 #include <errno.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,7 +27,7 @@ static int read_line(const char *path, size_t limit, struct strbuf *out)
 
 /* Reads the first of the two places that has such a file; the path that counts, tried last, is left in *path. An empty
  * credential counts as none: the unit has one where the administrator has none. */
-static int read_secret(const struct conf *conf, const char *name, size_t limit, struct strbuf *path, struct strbuf *out)
+static int read_named(const struct conf *conf, const char *name, size_t limit, struct strbuf *path, struct strbuf *out)
 {
     const char *credentials = getenv("CREDENTIALS_DIRECTORY");
 
@@ -41,10 +42,17 @@ static int read_secret(const struct conf *conf, const char *name, size_t limit, 
     return read_line(path->data, limit, out);
 }
 
+static const char *called(const struct conf_key *key)
+{
+    return key->kind == CONF_KIND_SECRET ? "secret file" : "file";
+}
+
 static bool check_content(const struct conf_key *key, const char *path, const struct strbuf *content, struct error *err)
 {
     if (content->len == 0)
-        return conf_value_bad(key, err, "secret file \"%s\" is empty", path);
+        return conf_value_bad(key, err, "%s \"%s\" is empty", called(key), path);
+    if (key->kind != CONF_KIND_SECRET) /* more is for the library to say that reads it */
+        return true;
     if (memchr(content->data, '\n', content->len))
         return conf_value_bad(key, err, "secret file \"%s\" has more than one line", path);
     if (memchr(content->data, '\0', content->len))
@@ -54,23 +62,29 @@ static bool check_content(const struct conf_key *key, const char *path, const st
     return true;
 }
 
-/* "\r\n" more than the longest content is still read. */
+/* "\r\n" more than the longest secret is still read. */
+static size_t longest(const struct conf_key *key)
+{
+    return key->kind == CONF_KIND_SECRET ? (size_t)key->max + 2 : CONF_FILE_LIMIT;
+}
+
 static bool load(struct conf *conf, size_t i, const char *name, struct error *err)
 {
     const struct conf_key *key = &conf_keys[i];
     struct strbuf path = STRBUF_INIT, content = STRBUF_INIT;
-    int failure = read_secret(conf, name, (size_t)key->max + 2, &path, &content);
+    int failure = read_named(conf, name, longest(key), &path, &content);
     bool ok;
 
     if (failure == EFBIG)
-        ok = conf_value_bad(key, err, "secret file \"%s\" is too long", path.data);
+        ok = conf_value_bad(key, err, "%s \"%s\" is too long", called(key), path.data);
     else if (failure)
-        ok = conf_value_bad(key, err, "secret file \"%s\": %s", path.data, strerror(failure));
+        ok = conf_value_bad(key, err, "%s \"%s\": %s", called(key), path.data, strerror(failure));
     else
         ok = check_content(key, path.data, &content, err);
     if (ok) {
-        *(const char **)conf_field(conf, i) = conf_strdup(conf, content.data);
-        conf->origins->of[i].secret_path = conf_strdup(conf, path.data);
+        conf->origins->of[i].file_path = conf_strdup(conf, path.data);
+        *(const char **)conf_field(conf, i) =
+            key->kind == CONF_KIND_SECRET ? conf_strdup(conf, content.data) : conf->origins->of[i].file_path;
     }
     if (content.data)
         explicit_bzero(content.data, content.cap);
@@ -79,11 +93,11 @@ static bool load(struct conf *conf, size_t i, const char *name, struct error *er
     return ok;
 }
 
-bool conf_secret_resolve(struct conf *conf, size_t i, struct error *err)
+bool conf_named_resolve(struct conf *conf, size_t i, struct error *err)
 {
     const char *name = *(const char **)conf_field(conf, i);
 
-    conf->origins->of[i].secret_name = name;
+    conf->origins->of[i].file_name = name;
     if (name[0])
         return load(conf, i, name, err);
     /* RabbitMQ's own default account; a database without a password is another matter than one with a known one. */

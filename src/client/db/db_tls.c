@@ -1,0 +1,105 @@
+/* mysql.tls, which means the same on both client libraries though their options do not (pitfalls C11): libmysqlclient
+ * has a mode; libmariadb can prefer TLS and can verify, and where TLS is only required we look afterwards. */
+#include "db_private.h"
+
+#include <stdio.h>
+
+#include "db_probe.h"
+
+static bool is_local(const struct conf *conf)
+{
+    return conf->mysql_socket[0] != '\0';
+}
+
+/* A local socket is not encrypted: to prefer TLS there would only cost. */
+static int mode_of(const struct conf *conf)
+{
+    return is_local(conf) ? CONF_MYSQL_TLS_OFF : conf->mysql_tls;
+}
+
+#ifdef ORDERD_MYSQL_SSL_MODE
+static void set_mode(MYSQL *handle, int mode)
+{
+    static const unsigned modes[] = {[CONF_MYSQL_TLS_OFF] = SSL_MODE_DISABLED,
+                                     [CONF_MYSQL_TLS_PREFERRED] = SSL_MODE_PREFERRED,
+                                     [CONF_MYSQL_TLS_REQUIRED] = SSL_MODE_REQUIRED,
+                                     [CONF_MYSQL_TLS_VERIFY] = SSL_MODE_VERIFY_IDENTITY};
+
+    mysql_options(handle, MYSQL_OPT_SSL_MODE, &modes[mode]);
+}
+#else
+/* ENFORCE enforces nothing: it asks for TLS where the server offers it. Connector/C 3.4 asks, and verifies, by default,
+ * so both are always set. */
+static void set_mode(MYSQL *handle, int mode)
+{
+    my_bool ask = mode != CONF_MYSQL_TLS_OFF, verify = mode == CONF_MYSQL_TLS_VERIFY;
+
+    mysql_options(handle, MYSQL_OPT_SSL_ENFORCE, &ask);
+    mysql_options(handle, MYSQL_OPT_SSL_VERIFY_SERVER_CERT, &verify);
+}
+#endif
+
+void db_tls_set_options(MYSQL *handle, const struct conf *conf)
+{
+    int mode = mode_of(conf);
+
+    set_mode(handle, mode);
+    if (mode == CONF_MYSQL_TLS_OFF)
+        return;
+    mysql_options(handle, MYSQL_OPT_TLS_VERSION, "TLSv1.2,TLSv1.3");
+    if (conf->mysql_tls_ca_file)
+        mysql_options(handle, MYSQL_OPT_SSL_CA, conf->mysql_tls_ca_file);
+    if (conf->mysql_tls_cert_file) {
+        mysql_options(handle, MYSQL_OPT_SSL_CERT, conf->mysql_tls_cert_file);
+        mysql_options(handle, MYSQL_OPT_SSL_KEY, conf->mysql_tls_key_file);
+    }
+}
+
+static struct tls_session session_of(const struct conf *conf, const char *name)
+{
+    return (struct tls_session){.peer = {.group = "mysql",
+                                         .name = name,
+                                         .host = conf->mysql_host,
+                                         .anybody = mode_of(conf) != CONF_MYSQL_TLS_VERIFY,
+                                         .ca = conf->mysql_tls_ca_file,
+                                         .cert = conf->mysql_tls_cert_file,
+                                         .key = conf->mysql_tls_key_file,
+                                         .away = ERROR_DB_AWAY,
+                                         .setup = ERROR_DB_SETUP}};
+}
+
+bool db_tls_check_files(const struct conf *conf, const char *name, struct error *err)
+{
+    struct tls_session s = session_of(conf, name);
+
+    return mode_of(conf) == CONF_MYSQL_TLS_OFF || db_probe_files(&s, err);
+}
+
+bool db_tls_refused(struct db *db, const struct conf *conf, const char *name, struct error *err)
+{
+    struct tls_session s = session_of(conf, name);
+    unsigned number = mysql_errno(db->handle);
+    bool cut_off = number == CR_SERVER_LOST && s.peer.cert; /* a refusal of ours may get lost in the end of it all */
+
+    if (mode_of(conf) == CONF_MYSQL_TLS_OFF || !(number == CR_SSL_CONNECTION_ERROR || cut_off))
+        return false;
+    db_probe(&s, (int)conf->mysql_port, conf->mysql_connect_timeout);
+    if (s.fault != TLS_FAULT_NONE)
+        tls_tell(&s, err);
+    return s.fault != TLS_FAULT_NONE;
+}
+
+bool db_tls_check(struct db *db, const struct conf *conf, const char *name, struct error *err)
+{
+    struct tls_session s = session_of(conf, name);
+
+    if (mode_of(conf) < CONF_MYSQL_TLS_REQUIRED || mysql_get_ssl_cipher(db->handle))
+        return true;
+    tls_note(&s, TLS_FAULT_PLAIN, "");
+    return tls_tell(&s, err);
+}
+
+const char *db_encrypted_by(const struct db *db)
+{
+    return mysql_get_ssl_cipher(db->handle);
+}
