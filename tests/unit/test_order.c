@@ -245,7 +245,7 @@ static void assert_changed(size_t at, size_t without, struct slice more)
 
     strbuf_add(&body, GOOD, at);
     strbuf_add(&body, more.ptr, more.len);
-    strbuf_add(&body, GOOD + at + without, sizeof GOOD - 1 - at - without);
+    strbuf_add(&body, &GOOD[at + without], sizeof GOOD - 1 - at - without);
     assert_both_ways((struct slice){body.data, body.len});
     strbuf_release(&body);
 }

@@ -87,7 +87,7 @@ static bool offers_tls(const unsigned char *greeting, size_t len, bool *offers)
 
     if (!end || greeting[0] != 10 || at + 2 > len)
         return false; /* an error packet (too many connections), or no MySQL */
-    *offers = (greeting[at] | greeting[at + 1] << 8) & CAN_TLS;
+    *offers = ((unsigned)greeting[at] | (unsigned)greeting[at + 1] << 8) & CAN_TLS;
     return true;
 }
 
