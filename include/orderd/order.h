@@ -35,6 +35,10 @@ struct order {
 /* 1 to 28 of [0-9A-Za-z_], optionally followed by -r<n>, 1 <= n <= ORDER_REPLAY_MAX without leading zero. */
 bool order_no_valid(struct slice text);
 
+/* order_no itself. Ends the process (CHECK) where it is not valid: so every number passes through here on its way into
+ * the text of a statement, where it stands without escaping. */
+const char *order_no_checked(const char *order_no);
+
 /* The numbers of one purchase follow each other: A, A-r1, A-r2, ... false: it is the first of them, or the last. Pure;
  * order_no must be valid. */
 bool order_no_before(const char *order_no, char out[ORDER_NO_MAX + 1]);

@@ -3,6 +3,9 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
+
+#include "orderd/check.h"
 
 /* Field 22 of proc(5)'s stat. The second one, the name in parentheses, may hold anything. */
 bool process_started(pid_t pid, int64_t *ticks)
@@ -21,4 +24,9 @@ bool process_started(pid_t pid, int64_t *ticks)
     return rest &&
            sscanf(rest + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %" SCNd64,
                   ticks) == 1;
+}
+
+void process_no_core(void)
+{
+    CHECK_ZERO(setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0}));
 }

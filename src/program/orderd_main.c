@@ -9,6 +9,7 @@
 #include "orderd/exitcode.h"
 #include "orderd/log.h"
 #include "orderd/output.h"
+#include "orderd/process.h"
 #include "orderd/strbuf.h"
 
 #define DEFAULT_CONF "/etc/orderd/orderd.conf"
@@ -203,6 +204,7 @@ int main(int argc, char **argv)
     struct conf *conf;
 
     output_prepare();
+    process_no_core();
     if (parse(argc, argv, &o, &code))
         return (int)code;
     conf = conf_load(o.conf, &err);

@@ -224,6 +224,22 @@ START_TEST(timers_that_do_not_come)
 }
 END_TEST
 
+/* A row that we did not write, whose number would end a literal of SQL, keeps nobody from being closed. */
+START_TEST(foreign_number)
+{
+    testing_money_order("mine", 1, -5000);
+    testing_money_order("other", 2, 60000);
+    testing_sql("INSERT INTO orders(order_no,activity_id,user_id,user_seq,sku_id,quantity,amount,shard,epoch,status,"
+                "reserved_at,expires_at) SELECT 'x'') OR (1=1)#',activity_id,user_id+5,user_seq,sku_id,quantity,amount,"
+                "shard,epoch,status,reserved_at,expires_at-INTERVAL 1 HOUR FROM orders WHERE order_no='mine'");
+    start(0, 0);
+    testing_lane_add_sweep();
+    testing_wait(closed() == 1, 15000, "mine is closed");
+    testing_lane_stop();
+    ck_assert_int_eq(testing_number("SELECT COUNT(*) FROM orders WHERE status='pending' AND order_no<>'mine'"), 2);
+}
+END_TEST
+
 /* No delay queue: the timers wait for it, and the sweep closes their orders meanwhile. When it is there, the timers
  * come late and have nothing to do. */
 START_TEST(no_delay_queue)
@@ -328,6 +344,7 @@ int main(void)
 #endif
     tcase_add_test(c, nobody_is_told);
     tcase_add_test(c, timers_that_do_not_come);
+    tcase_add_test(c, foreign_number);
     tcase_add_test(c, no_delay_queue);
     tcase_add_test(c, one_is_elected);
     tcase_add_test(c, batch_after_batch);

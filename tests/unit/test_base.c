@@ -190,6 +190,19 @@ START_TEST(clock_formats)
 }
 END_TEST
 
+START_TEST(utf8)
+{
+    ck_assert(slice_is_utf8(slice_of("")));
+    ck_assert(slice_is_utf8((struct slice){"a\0b", 3}));
+    ck_assert(slice_is_utf8(slice_of("\u51ac \U0001f600")));
+    ck_assert(!slice_is_utf8(slice_of("a\xff")));
+    ck_assert(!slice_is_utf8(slice_of("\xe5\x86")));         /* cut */
+    ck_assert(!slice_is_utf8(slice_of("\xed\xa0\x80")));     /* a surrogate */
+    ck_assert(!slice_is_utf8(slice_of("\xc0\xaf")));         /* overlong */
+    ck_assert(!slice_is_utf8(slice_of("\xf4\x90\x80\x80"))); /* beyond U+10FFFF, which mbrtowc takes */
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("base");
@@ -200,6 +213,7 @@ int main(void)
     tcase_add_loop_test(c, quoting, 0, sizeof quoted / sizeof *quoted);
     tcase_add_test(c, units_round_trip);
     tcase_add_test(c, numbers);
+    tcase_add_test(c, utf8);
     tcase_add_test(c, backoff_stays_in_range);
     tcase_add_test(c, arena_holds);
     tcase_add_test(c, error_is_one_line);

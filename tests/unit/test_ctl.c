@@ -527,19 +527,6 @@ START_TEST(no_base64)
 }
 END_TEST
 
-START_TEST(utf8)
-{
-    setlocale(LC_CTYPE, "C.UTF-8");
-    ck_assert(payload_is_utf8(slice_of("")));
-    ck_assert(payload_is_utf8((struct slice){"a\0b", 3}));
-    ck_assert(payload_is_utf8(slice_of("\u51ac \U0001f600")));
-    ck_assert(!payload_is_utf8(slice_of("a\xff")));
-    ck_assert(!payload_is_utf8(slice_of("\xe5\x86")));     /* cut */
-    ck_assert(!payload_is_utf8(slice_of("\xed\xa0\x80"))); /* a surrogate */
-    ck_assert(!payload_is_utf8(slice_of("\xc0\xaf")));     /* overlong */
-}
-END_TEST
-
 START_TEST(span)
 {
     static const struct {
@@ -675,7 +662,6 @@ int main(void)
     tcase_add_loop_test(pure, payload, 0, COUNT(payloads));
     tcase_add_test(pure, base64);
     tcase_add_test(pure, no_base64);
-    tcase_add_test(pure, utf8);
     tcase_add_test(pure, span);
     tcase_add_test(pure, tallied);
     tcase_add_test(pure, states);

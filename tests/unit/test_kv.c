@@ -428,6 +428,34 @@ START_TEST(what_is_not_there_is_nil)
 }
 END_TEST
 
+/* The first answer, to AUTH, is peer_run's; this one is to what follows it, and is worded like that to an unknown AUTH.
+ */
+static void repeat_the_password(struct peer *peer, int fd)
+{
+    (void)peer;
+    say(fd, "-ERR unknown command 'AUTH', with args beginning with: 'hunter2' \r\n");
+    while (hear(peer, fd))
+        ;
+}
+
+START_TEST(a_password_is_not_repeated)
+{
+    struct peer peer;
+    struct conf conf;
+    struct error err = {0};
+
+    peer_begin(&peer, repeat_the_password, NULL);
+    conf = testing_redis_conf("127.0.0.1", peer.port);
+    conf.redis_password_file = "hunter2";
+    ck_assert_ptr_null(kv_open(&conf, "test", &err));
+    ck_assert_int_eq(err.code, ERROR_KV_SETUP);
+    ck_assert_ptr_null(strstr(err.text, "hunter2"));
+    ck_assert_ptr_nonnull(strstr(err.text, "repeat the password"));
+    peer_end(&peer);
+    ck_assert_ptr_nonnull(strstr(peer.last, "hunter2")); /* it was told */
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("kv");
@@ -438,6 +466,7 @@ int main(void)
     tcase_add_loop_test(tc, a_script_answer_of_another_shape_is_an_error, 0,
                         (int)(sizeof no_answers / sizeof *no_answers));
     tcase_add_test(tc, what_is_not_there_is_nil);
+    tcase_add_test(tc, a_password_is_not_repeated);
     tcase_add_test(tc, a_late_answer_reaches_nobody);
     tcase_add_test(tc, a_trickling_peer_does_not_stretch_the_time_out);
     tcase_add_test(tc, answers_nobody_asked_for_end_the_connection);

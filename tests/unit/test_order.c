@@ -1,6 +1,7 @@
 /* The order decoder: a reason for every refusal. */
 #include "testing.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -379,6 +380,23 @@ START_TEST(number_with_nul)
 }
 END_TEST
 
+START_TEST(checked_numbers_are_themselves)
+{
+    const char *no = "A-r1";
+
+    ck_assert_ptr_eq(order_no_checked(no), no);
+}
+END_TEST
+
+/* What would end a literal of SQL, or be none of our numbers: the process ends before a statement is sent. */
+static const char *const no_numbers[] = {"", "x' OR 1=1 -- ", "a\\", "\xbf'", "A-r0", "01234567890123456789012345678"};
+
+START_TEST(unchecked_bytes_end_the_process)
+{
+    (void)order_no_checked(no_numbers[_i]);
+}
+END_TEST
+
 START_TEST(reasons_are_distinct)
 {
     for (int i = 1; i < REASON_COUNT; i++) {
@@ -410,6 +428,9 @@ int main(void)
     tcase_add_test(c, encode_round_trip);
     tcase_add_test(c, differences);
     tcase_add_test(c, number_with_nul);
+    tcase_add_test(c, checked_numbers_are_themselves);
+    tcase_add_loop_test_raise_signal(c, unchecked_bytes_end_the_process, SIGABRT, 0,
+                                     (int)(sizeof no_numbers / sizeof *no_numbers));
     tcase_add_test(c, reasons_are_distinct);
     suite_add_tcase(s, c);
     return testing_main(s);

@@ -20,6 +20,7 @@ X(STOPPED, INFO, 0, "stopped", "process ends")
 X(STOP_FORCED, WARNING, 0, "stop_forced", "ends at once; unfinished deliveries go back to the broker")
 X(RELOADED, INFO, 0, "reloaded", "configuration was reloaded")
 X(RELOAD_REFUSED, ERROR, 0, "reload_refused", "configuration has an error; the one in force stays")
+X(SECRET_OPEN, WARNING, 0, "secret_open", "everybody on this machine may read a password's file; see `orderctl doctor`")
 X(SETUP_REFUSED, ERROR, 0, "setup_refused", "schema, topology or an account is wrong; mend it, then start again")
 X(RATE, INFO, 0, "rate", "what was done in the last second")
 

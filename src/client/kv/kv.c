@@ -67,6 +67,15 @@ static bool fail_connection(struct kv *kv, struct error *err)
     return fail_greeting(err);
 }
 
+/* A server that does not know AUTH, or a proxy in its place, may answer with what it was told. */
+static void hide_password(const struct kv *kv, const struct conf *conf, const redisReply *reply, struct error *err)
+{
+    const char *password = conf->redis_password_file;
+
+    if (is_set(password) && memmem(reply->str, reply->len, password, strlen(password)))
+        error_set(err, err->code, "%s: refuses the login in words that repeat the password", kv->peer);
+}
+
 static bool greet(struct kv *kv, const struct conf *conf, const char *name, struct error *err)
 {
     redisReply *replies[GREETINGS_MAX] = {NULL};
@@ -78,6 +87,7 @@ static bool greet(struct kv *kv, const struct conf *conf, const char *name, stru
     for (size_t i = 0; i < count; i++) {
         if (ok && replies[i]->type == REDIS_REPLY_ERROR) {
             ok = kv_error_translate(kv, replies[i], err);
+            hide_password(kv, conf, replies[i], err);
             fail_greeting(err);
         }
         freeReplyObject(replies[i]);

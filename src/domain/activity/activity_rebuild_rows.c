@@ -141,7 +141,8 @@ bool rebuild_without_row(struct rebuild *r, struct rebuild_order *list, size_t *
 
     CHECK(*count > 0 && *count <= REBUILD_PAGE);
     for (size_t i = 0; i < *count; i++)
-        strbuf_addf(&sql, "%s'%s'", i ? "," : "SELECT order_no FROM orders WHERE order_no IN(", list[i].order_no);
+        strbuf_addf(&sql, "%s'%s'", i ? "," : "SELECT order_no FROM orders WHERE order_no IN(",
+                    order_no_checked(list[i].order_no));
     strbuf_add_char(&sql, ')');
     ok = db_query(r->how->db, (struct slice){sql.data, sql.len}, note_row, &known, r->err);
     strbuf_release(&sql);

@@ -25,7 +25,7 @@ static bool run_sql(struct repair *r, const struct strbuf *sql)
 static void add_key(struct strbuf *sql, const struct subject *s)
 {
     strbuf_add_str(sql, "'recover:");
-    strbuf_add_str(sql, s->order_no); /* no quote in its alphabet */
+    strbuf_add_str(sql, order_no_checked(s->order_no)); /* no quote in its alphabet */
     strbuf_add_char(sql, '\'');
 }
 

@@ -95,7 +95,7 @@ static size_t add_numbers(struct scan *scan, bool doubtful, const char *const *p
         for (size_t p = 0; p < prefix_count && (!doubtful || s->doubtful); p++) {
             strbuf_add_str(sql, added++ > 0 ? ",'" : "'");
             strbuf_add_str(sql, prefixes[p]);
-            strbuf_add_str(sql, s->order_no);
+            strbuf_add_str(sql, order_no_checked(s->order_no));
             strbuf_add_char(sql, '\'');
         }
     }

@@ -87,7 +87,7 @@ bool dead_letters_of_order(struct db *db, const char *order_no, dead_letter_of_o
         "new_order FROM dead_letter WHERE order_no='%s' UNION ALL SELECT letter_id,1,new_order FROM "
         "dead_letter_made WHERE order_no='%s') w JOIN dead_letter d ON d.id=w.id GROUP BY "
         "d.id,d.state,d.reason ORDER BY d.id LIMIT 100",
-        order_no, order_no);
+        order_no_checked(order_no), order_no);
     ok = db_query(db, text_of(&sql), take_letter, &listing, err);
     strbuf_release(&sql);
     return ok;
@@ -177,7 +177,8 @@ void dead_letter_add_order(const struct db *db, struct strbuf *sql, const struct
     if (f->activity_id)
         strbuf_add_i64(sql, f->activity_id);
     else
-        strbuf_addf(sql, "(SELECT activity_id FROM orders o WHERE o.order_no='%s')", f->order_no);
+        strbuf_addf(sql, "(SELECT activity_id FROM orders o WHERE o.order_no='%s')",
+                    f->order_no[0] ? order_no_checked(f->order_no) : "");
     strbuf_add_char(sql, ',');
 }
 

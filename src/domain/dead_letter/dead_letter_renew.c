@@ -29,7 +29,8 @@ static void add_lock_name(struct strbuf *sql, const struct renewing *r)
 {
     int base = (int)strcspn(r->v->order_no, "-");
 
-    strbuf_addf(sql, "CONCAT('orderd.renew.',LEFT(SHA2(CONCAT(DATABASE(),'.%.*s'),256),40))", base, r->v->order_no);
+    strbuf_addf(sql, "CONCAT('orderd.renew.',LEFT(SHA2(CONCAT(DATABASE(),'.%.*s'),256),40))", base,
+                order_no_checked(r->v->order_no));
 }
 
 static bool lock(struct renewing *r, bool *locked)

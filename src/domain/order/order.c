@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "orderd/check.h"
+
 static bool base_char(char c)
 {
     return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '_';
@@ -31,6 +33,12 @@ bool order_no_valid(struct slice text)
     if (base == 0 || base > ORDER_NO_BASE_MAX)
         return false;
     return base == text.len || replay_suffix((struct slice){text.ptr + base, text.len - base});
+}
+
+const char *order_no_checked(const char *order_no)
+{
+    CHECK(order_no_valid(slice_of(order_no)));
+    return order_no;
 }
 
 /* How often it was replayed: 0 where the number has no suffix. *base: its length without. */

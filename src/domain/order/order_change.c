@@ -276,8 +276,10 @@ static bool take_overdue(void *arg, const struct slice *c, unsigned count)
     struct overdue *o = arg;
     struct order_change *change = &o->out[o->count];
 
-    if (count != 1 || o->count == o->max || c[0].len > ORDER_NO_MAX)
+    if (count != 1 || o->count == o->max)
         return false;
+    if (!order_no_valid(c[0])) /* somebody else's hand; what follows would put it into a statement */
+        return true;
     *change = (struct order_change){.wish = ORDER_WISH_EXPIRE};
     memcpy(change->order_no, c[0].ptr, c[0].len);
     o->count++;

@@ -42,7 +42,7 @@ static bool lock_orders(struct change_run *run, struct error *err)
                         "INDEX(uk_order_no) WHERE order_no IN(");
     for (size_t i = 0; i < run->count; i++) {
         strbuf_add_str(sql, i ? ",'" : "'"); /* a valid number needs no escaping */
-        strbuf_add_str(sql, run->changes[i].order_no);
+        strbuf_add_str(sql, order_no_checked(run->changes[i].order_no));
         strbuf_add_char(sql, '\'');
     }
     strbuf_add_str(sql, ") ORDER BY order_no FOR UPDATE");

@@ -90,7 +90,7 @@ static void add_payment(struct change_run *run, const struct payment *p)
 
     clock_format_sql(paid_at, sizeof paid_at, p->by->paid_at);
     db_add_quoted(run->db, sql, slice_of(p->ref));
-    strbuf_addf(sql, ",'%s',%" PRId64 ",'%s','%s','%s')", p->order_no, p->amount, paid_at,
+    strbuf_addf(sql, ",'%s',%" PRId64 ",'%s','%s','%s')", order_no_checked(p->order_no), p->amount, paid_at,
                 payment_outcome_name(p->outcome), reason_name(p->reason));
 }
 

@@ -22,6 +22,12 @@ static bool take_text(struct slice column, char *out, size_t size)
     return true;
 }
 
+/* Of another order; a number that is none was written by somebody else. */
+static bool take_order_no(struct slice column, char *out, size_t size)
+{
+    return take_text(column, out, size) && (out[0] == '\0' || order_no_valid(column));
+}
+
 static int64_t time_of(struct slice column)
 {
     int64_t ms;
@@ -39,8 +45,8 @@ static bool take_record(void *arg, const struct slice *c, unsigned count)
 
     if (count != ORDER_ROW_COLUMN_COUNT + 11 || !order_row_read(c, count, &row) ||
         !take_text(rest[0], r->reason, sizeof r->reason) || !db_column_i64(rest[1], &r->units_returned) ||
-        !db_column_i64(rest[2], &r->units_forfeited) || !take_text(rest[3], r->replaces, sizeof r->replaces) ||
-        !take_text(rest[4], r->replaced_by, sizeof r->replaced_by) || !db_column_i64(rest[10], &overdue))
+        !db_column_i64(rest[2], &r->units_forfeited) || !take_order_no(rest[3], r->replaces, sizeof r->replaces) ||
+        !take_order_no(rest[4], r->replaced_by, sizeof r->replaced_by) || !db_column_i64(rest[10], &overdue))
         return false;
     r->order = row.order;
     r->status = row.status;
@@ -68,7 +74,7 @@ bool order_record_read(struct db *db, const char *order_no, struct order_record 
             "expires_at") "," MS("paid_at") "," MS("closed_at") ",COALESCE(status="
                                                                 "'pending' AND expires_at<=NOW(6),0) FROM orders WHERE "
                                                                 "order_no='%s'",
-        order_no); /* a valid number needs no escaping */
+        order_no_checked(order_no));
     ok = db_query(db, (struct slice){sql.data, sql.len}, take_record, &reading, err);
     *found = reading.found;
     strbuf_release(&sql);
@@ -105,7 +111,7 @@ bool order_record_payments(struct db *db, const char *order_no, order_payment_fn
     strbuf_addf(&sql,
                 "SELECT payment_ref,amount,outcome,reason," MS("paid_at") "," MS(
                     "decided_at") " FROM payment WHERE order_no='%s' ORDER BY id",
-                order_no);
+                order_no_checked(order_no));
     ok = db_query(db, (struct slice){sql.data, sql.len}, take_payment, &paying, err);
     strbuf_release(&sql);
     return ok;

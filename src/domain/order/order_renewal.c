@@ -99,11 +99,10 @@ bool order_renewal_begin(struct db *db, const struct order_renewal *renewal, str
     bool ok;
 
     CHECK(renewal->stage == ORDER_RENEWAL_NONE);
-    /* Valid numbers need no escaping. */
     strbuf_addf(&sql,
                 "START TRANSACTION;UPDATE orders SET replaced_by='%s' WHERE order_no='%s' AND status='rejected' AND "
                 "replaced_by IS NULL;" DB_GUARD_ONE_ROW,
-                renewal->next, renewal->last.order.order_no);
+                order_no_checked(renewal->next), order_no_checked(renewal->last.order.order_no));
     if (with.ptr) {
         strbuf_add_char(&sql, ';');
         strbuf_add_slice(&sql, with);

@@ -37,7 +37,7 @@ static void add_number(struct strbuf *sql, int64_t n)
 static void add_order_no(struct strbuf *sql, const struct order *o)
 {
     strbuf_add_char(sql, '\'');
-    strbuf_add_str(sql, o->order_no);
+    strbuf_add_str(sql, order_no_checked(o->order_no));
     strbuf_add_char(sql, '\'');
 }
 
@@ -61,7 +61,7 @@ static void add_replaces(struct strbuf *sql, const struct order *o)
     char before[ORDER_NO_MAX + 1];
 
     if (order_no_before(o->order_no, before))
-        strbuf_addf(sql, ",'%s'", before);
+        strbuf_addf(sql, ",'%s'", order_no_checked(before));
     else
         strbuf_add_str(sql, ",NULL");
 }

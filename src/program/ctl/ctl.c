@@ -10,6 +10,7 @@
 #include "ctl.h"
 #include "orderd/log.h"
 #include "orderd/output.h"
+#include "orderd/process.h"
 
 static bool wants_color(void)
 {
@@ -56,6 +57,7 @@ enum exitcode ctl_main(int argc, char **argv)
     bool failed = false;
 
     output_prepare();
+    process_no_core();
     setlocale(LC_CTYPE, "C.UTF-8");
     log_set_identity("orderctl", "");
     ctl.color = wants_color();

@@ -22,7 +22,7 @@ static void record_bytes(struct strbuf *line, const char *name, struct slice byt
 {
     struct strbuf base64 = STRBUF_INIT, long_name = STRBUF_INIT;
 
-    if (payload_is_utf8(bytes)) {
+    if (slice_is_utf8(bytes)) {
         record_slice(line, name, bytes);
         return;
     }

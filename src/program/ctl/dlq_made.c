@@ -21,7 +21,7 @@ static void begin_line(const char *name)
 void dlq_made_record_bytes(struct strbuf *line, const char *name, struct slice bytes)
 {
     struct strbuf base64 = STRBUF_INIT, long_name = STRBUF_INIT;
-    bool text = payload_is_utf8(bytes);
+    bool text = slice_is_utf8(bytes);
 
     strbuf_addf(&long_name, "%s_base64", name);
     if (!text)

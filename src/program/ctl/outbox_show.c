@@ -12,7 +12,7 @@
 static void record_payload(struct strbuf *line, struct slice payload)
 {
     struct strbuf base64 = STRBUF_INIT;
-    bool text = payload_is_utf8(payload);
+    bool text = slice_is_utf8(payload);
 
     if (text) {
         record_slice(line, "payload", payload);

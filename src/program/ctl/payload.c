@@ -2,7 +2,6 @@
 
 #include <jansson.h>
 #include <string.h>
-#include <wchar.h>
 
 /* Beyond these the white space alone would be too much. */
 #define JSON_MAX  ((size_t)256 * 1024)
@@ -103,21 +102,6 @@ bool payload_indent(struct slice json, struct strbuf *out)
         return true;
     strbuf_cut(out, before);
     return false;
-}
-
-bool payload_is_utf8(struct slice bytes)
-{
-    mbstate_t state = {0};
-    size_t i = 0, n;
-    wchar_t c;
-
-    while (i < bytes.len) {
-        n = mbrtowc(&c, bytes.ptr + i, bytes.len - i, &state);
-        if (n > bytes.len - i)
-            return false;
-        i += n ? n : 1; /* 0: it is a NUL */
-    }
-    return true;
 }
 
 static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";

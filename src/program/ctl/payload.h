@@ -9,8 +9,6 @@
  * and *out unchanged: it is no such thing, or too big or too deep to be read that way. */
 bool payload_indent(struct slice json, struct strbuf *out);
 
-bool payload_is_utf8(struct slice bytes);
-
 /* RFC 4648, with padding. */
 void payload_add_base64(struct strbuf *out, struct slice bytes);
 

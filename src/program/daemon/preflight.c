@@ -3,6 +3,7 @@
 
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 
 #include "orderd/activity_store.h"
 #include "orderd/backoff.h"
@@ -138,10 +139,21 @@ static bool until_good(struct daemon *d, const struct conf *conf, bool (*check)(
     }
 }
 
+static void warn_secret(void *arg, const struct conf_setting *s)
+{
+    struct stat st;
+
+    (void)arg;
+    if (s->secret_path && stat(s->secret_path, &st) == 0 && st.st_mode & S_IROTH)
+        log_event(LOG_EVENT_SECRET_OPEN, LOG_STR("file", s->secret_path), LOG_STR("section", s->section),
+                  LOG_STR("key", s->name));
+}
+
 enum exitcode preflight(struct daemon *d, const struct conf *conf)
 {
     enum exitcode code = EXIT_TEMPORARY;
 
+    conf_each(conf, warn_secret, NULL);
     if (!until_good(d, conf, check_db, &code) || !until_good(d, conf, check_broker, &code))
         return code;
     d->preflight_passed = true;

@@ -15,6 +15,7 @@
 #include "orderd/load.h"
 #include "orderd/log.h"
 #include "orderd/output.h"
+#include "orderd/process.h"
 #include "orderd/thread.h"
 
 /* How often the guard looks for broker calls that take too long. */
@@ -277,6 +278,7 @@ enum exitcode load_main(int argc, char **argv)
     enum exitcode code = EXIT_OK;
 
     output_prepare();
+    process_no_core();
     if (!load_options_parse(argc, argv, &run.o, &code))
         return code;
     run.conf = conf_load(run.o.conf, &err);
