@@ -230,6 +230,8 @@ START_TEST(bulk_of_the_broker)
     enum broker_presence presence;
     struct error err = {0}, detail;
     size_t count = 0, more;
+    struct sockaddr_in peer;
+    socklen_t size = sizeof peer;
 
     ck_assert_ok(broker_declare_queue(setup, queue, NULL, 0, true, &presence, &detail, &err), &err);
     ck_assert_ok(broker_confirm_select(out, 4, &err) && broker_consume(in, queue, 4, "test", &err), &err);
@@ -248,7 +250,10 @@ START_TEST(bulk_of_the_broker)
         ck_assert(slice_equal(got[i].body, p.body));
         broker_delivery_release(&got[i]);
     }
-    broker_guard_shutdown_all(); /* the watchdog reaches the socket of a library that dials by itself */
+    /* The watchdog reaches the socket of a library that dials by itself. */
+    ck_assert_int_eq(getpeername(broker_fd(in), (struct sockaddr *)&peer, &size), 0);
+    ck_assert_int_eq(ntohs(peer.sin_port), conf->broker_port);
+    broker_guard_shutdown_all();
     ck_assert(!broker_pump(in, 5000, &err));
     free((void *)(uintptr_t)p.body.ptr);
     broker_close(&setup, false);
@@ -381,6 +386,21 @@ static void exchange(const char *name)
              file(name), file("in-use.pem"), file(name), file("in-use.key"), testing_env("TLS_MARIADB"),
              testing_env("TLS_RABBITMQCTL"), testing_env("TLS_KV_PORT"), file("in-use.pem"));
     ck_assert_msg(system(command) == 0, "%s", command);
+}
+
+/* After a run, or a test, that ended before it had put back what it exchanged. */
+static void begin(void)
+{
+    exchange("server");
+}
+
+static void setup(void)
+{
+    char command[700];
+
+    snprintf(command, sizeof command, "cmp -s %s %s", file("server.pem"), file("in-use.pem"));
+    if (system(command) != 0)
+        exchange("server");
 }
 
 START_TEST(wrong_certificate)
@@ -541,6 +561,8 @@ int main(void)
     TCase *t = tcase_create("tls");
 
     tcase_set_timeout(t, 60);
+    tcase_add_unchecked_fixture(t, begin, NULL);
+    tcase_add_checked_fixture(t, setup, NULL);
     tcase_add_loop_test(t, encrypted, 0, SERVERS);
     tcase_add_test(t, bulk_of_redis);
     tcase_add_test(t, bulk_of_the_broker);
