@@ -87,11 +87,18 @@ void testing_redis_run(struct kv *kv, ...)
 static void become_server(const struct testing_redis *server, const char *const *extra)
 {
     char port[16];
-    const char *argv[48] = {"redis-server", "--bind", "127.0.0.1", "--port", port, "--dir", server->dir, "--save", ""};
-    size_t argc = 9;
+    char file[96];
+    const char *argv[48] = {"redis-server"};
+    const char *const own[] = {"--bind", "127.0.0.1", "--port", port, "--dir", server->dir, "--save", "", NULL};
+    size_t argc = 1;
     int log = open("/dev/null", O_WRONLY | O_CLOEXEC);
 
     snprintf(port, sizeof port, "%d", server->port);
+    snprintf(file, sizeof file, "%s/%s", server->dir, TESTING_REDIS_FILE);
+    if (access(file, F_OK) == 0)
+        argv[argc++] = file;
+    for (size_t i = 0; own[i]; i++)
+        argv[argc++] = own[i];
     while (extra && *extra && argc < 47)
         argv[argc++] = *extra++;
     argv[argc] = NULL;
@@ -121,11 +128,16 @@ void testing_redis_again(struct testing_redis *server, const char *const *extra)
     testing_wait(answers(server->port), 10000, "redis-server answers");
 }
 
-void testing_redis_start(struct testing_redis *server, const char *const *extra)
+void testing_redis_prepare(struct testing_redis *server)
 {
     snprintf(server->dir, sizeof server->dir, "/tmp/orderd_test_redis_XXXXXX");
     ck_assert_ptr_nonnull(mkdtemp(server->dir));
     server->port = testing_free_port();
+}
+
+void testing_redis_start(struct testing_redis *server, const char *const *extra)
+{
+    testing_redis_prepare(server);
     testing_redis_again(server, extra);
 }
 

@@ -24,6 +24,10 @@ struct testing_redis {
     char dir[64];
 };
 
+/* Folder and port only; a file TESTING_REDIS_FILE in the folder is then the server's configuration. */
+#define TESTING_REDIS_FILE "redis.conf"
+void testing_redis_prepare(struct testing_redis *server);
+
 /* extra: further arguments of redis-server, ended by NULL. Returns once it answers. */
 void testing_redis_start(struct testing_redis *server, const char *const *extra);
 void testing_redis_again(struct testing_redis *server, const char *const *extra); /* the same port, after kill */

@@ -47,6 +47,7 @@ enum { CONF_QUEUE_TYPE_QUORUM, CONF_QUEUE_TYPE_CLASSIC };
 enum { CONF_TOPOLOGY_DECLARE, CONF_TOPOLOGY_VERIFY, CONF_TOPOLOGY_TRUST };
 enum { CONF_TLS_OFF, CONF_TLS_VERIFY }; /* broker.tls, redis.tls */
 enum { CONF_MYSQL_TLS_OFF, CONF_MYSQL_TLS_PREFERRED, CONF_MYSQL_TLS_REQUIRED, CONF_MYSQL_TLS_VERIFY };
+enum { CONF_MODE_SERVER, CONF_MODE_SENTINEL };
 enum { CONF_LOG_LEVEL_ERROR, CONF_LOG_LEVEL_WARNING, CONF_LOG_LEVEL_INFO, CONF_LOG_LEVEL_DEBUG };
 enum { CONF_LOG_FORMAT_LOGFMT, CONF_LOG_FORMAT_JSON };
 enum { CONF_PRIORITY_AUTO, CONF_PRIORITY_ALWAYS, CONF_PRIORITY_NEVER };
@@ -81,6 +82,17 @@ struct conf_setting {
  * the call. */
 typedef void (*conf_setting_fn)(void *arg, const struct conf_setting *setting);
 void conf_each(const struct conf *conf, conf_setting_fn on_setting, void *arg);
+
+/* One of a list of servers as in redis.nodes: "host:port", separated by commas, spaces or both; an IPv6 address in
+ * brackets, which host has not. */
+struct conf_node {
+    char host[256];
+    int port;
+};
+
+/* Takes the next one off *list, which moves behind it. false at the end (**list is NUL) and where no address begins at
+ * *list; conf_load refuses a file with such a list. NULL is an empty list. */
+ORDERD_MUST_CHECK bool conf_node_next(const char **list, struct conf_node *node);
 
 /* All retry delays together, ms: how long a message that fails may still be tried again by itself. */
 int64_t conf_retry_total(const struct conf *conf);

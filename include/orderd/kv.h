@@ -24,9 +24,22 @@ struct kv_reply; /* owned by the caller: kv_reply_free */
 
 /* Connects, by TLS where redis.tls wants it, and says AUTH, SELECT and CLIENT SETNAME as the redis rows of conf want it
  * (only they are read). KV_AWAY where nobody answers, KV_SETUP where the login or the database is refused, and the
- * sentence of the fault where TLS comes to nothing. Certificates are read at each call. name: without spaces. */
+ * sentence of the fault where TLS comes to nothing. Certificates are read at each call. name: without spaces.
+ *
+ * redis.mode "sentinel": asks the Sentinels of redis.nodes in turn, first the one that knew last time, and connects to
+ * the primary they name. That server must say by ROLE that it is the primary, else the next Sentinel is asked: its
+ * answer may be newer. KV_READ_ONLY where all they name are replicas (a failover is on its way: open again after a
+ * while), KV_SETUP where none of those that answer knows redis.sentinel_master. Such a
+ * connection asks again every second whether its server still is the primary, and is of no use any more (KV_AWAY)
+ * where another one is: a demoted one takes writes for a while that will be lost. So after a failover the new primary
+ * is found by closing a connection that is of no use and opening one. Takes at most 3 x redis.sentinel_timeout for each
+ * Sentinel, and for each server that they name what is said above; asking again may take as long, while they do not
+ * answer. conf must outlive the connection. */
 ORDERD_MUST_CHECK struct kv *kv_open(const struct conf *conf, const char *name, struct error *err);
 void kv_close(struct kv **kv);
+
+/* "host:port" of the server that was found, for people; valid until kv_close. */
+const char *kv_peer(const struct kv *kv);
 
 /* What the connection is encrypted by, "TLSv1.3, TLS_AES_256_GCM_SHA384", and *until_s: when the certificate of the
  * server ends, seconds since 1970; NULL where it is plain text. */

@@ -86,6 +86,7 @@ static void write_others(void)
     ck_assert_int_eq(mkdir("directory", 0700), 0);
 }
 
+#define EXPECT_NODES " (expected \"host:port, host:port\")"
 #define EXPECT_SECRET " (expected the name of a file with one line of at most 1024 bytes)"
 
 static const struct {
@@ -225,6 +226,17 @@ static const struct {
                                                "mysql.read_timeout is \"5s\" (expected at most \"2500ms\")"},
     {"create: { prefetch = 100; };", "orderd.conf:1: create.batch_max: 500 is too much where create.prefetch is 100 "
                                      "(expected at most 100)"},
+    /* lists of servers */
+    {"redis: {\n nodes = \"10.0.0.1:26379 10.0.0.2\"; };",
+     "orderd.conf:2: redis.nodes: \"10.0.0.1:26379 10.0.0.2\" is no list of servers" EXPECT_NODES},
+    {"redis: { nodes = \":1\"; };", "orderd.conf:1: redis.nodes: \":1\" is no list of servers" EXPECT_NODES},
+    {"redis: { nodes = \"a:0\"; };", "orderd.conf:1: redis.nodes: \"a:0\" is no list of servers" EXPECT_NODES},
+    {"redis: { nodes = \"a:1;b:2\"; };", "orderd.conf:1: redis.nodes: \"a:1;b:2\" is no list of servers" EXPECT_NODES},
+    {"redis: { nodes = \"fe80::1:6379\"; };",
+     "orderd.conf:1: redis.nodes: \"fe80::1:6379\" is no list of servers" EXPECT_NODES},
+    {"redis: { nodes = \"[]:6379\"; };", "orderd.conf:1: redis.nodes: \"[]:6379\" is no list of servers" EXPECT_NODES},
+    {"redis: {\n mode = \"sentinel\"; };", "orderd.conf:2: redis.mode: without redis.nodes nobody can be asked (expected "
+                                          "\"host:port, host:port\" there)"},
 };
 
 START_TEST(refused)
@@ -618,6 +630,30 @@ START_TEST(reload_keeps_the_rules)
 }
 END_TEST
 
+static void assert_node(const char **list, const char *host, int port)
+{
+    struct conf_node node;
+
+    ck_assert(conf_node_next(list, &node));
+    ck_assert_str_eq(node.host, host);
+    ck_assert_int_eq(node.port, port);
+}
+
+START_TEST(lists_of_servers)
+{
+    const char *list = " 10.0.0.1:26379,redis-2.example:26380 , [fe80::1%eth0]:1 ", *none = NULL;
+    struct conf_node node;
+
+    assert_node(&list, "10.0.0.1", 26379);
+    assert_node(&list, "redis-2.example", 26380);
+    assert_node(&list, "fe80::1%eth0", 1);
+    ck_assert(!conf_node_next(&list, &node));
+    ck_assert_str_eq(list, "");
+    ck_assert(!conf_node_next(&none, &node));
+    ck_assert_str_eq(none, "");
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("conf");
@@ -628,6 +664,7 @@ int main(void)
     tcase_add_test(c, refused_files);
     tcase_add_test(c, defaults);
     tcase_add_test(c, values);
+    tcase_add_test(c, lists_of_servers);
     tcase_add_test(c, origins);
     tcase_add_test(c, secrets);
     tcase_add_test(c, files);

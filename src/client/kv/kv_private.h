@@ -17,6 +17,12 @@ struct kv_loaded { /* a script that this connection has loaded, and the server's
 
 struct kv_tls;
 
+struct kv_watch { /* of a connection that Sentinels found: whether its server still is the primary */
+    const struct conf *conf;
+    struct conf_node primary;
+    int64_t next_ms; /* when they are asked again */
+};
+
 struct kv {
     int fd;
     struct kv_tls *tls; /* NULL: plain text */
@@ -27,13 +33,31 @@ struct kv {
     char peer[320]; /* "host:port", for sentences */
     struct kv_loaded *loaded;
     size_t loaded_count;
+    struct kv_watch *watch; /* NULL without Sentinels */
 };
+
+/* kv_login.c: where one server is and how to log in there. The texts are borrowed; NULL is as good as "". */
+struct kv_site {
+    const char *host;
+    int port;
+    const char *user, *password;
+    int64_t database, connect_timeout, command_timeout;
+    const struct conf *tls; /* whose redis.tls rows it is; NULL: plain text */
+};
+
+struct kv_site kv_site_of(const struct conf *conf, const char *host, int port); /* with the login of the redis group */
+ORDERD_MUST_CHECK struct kv *kv_connect(const struct kv_site *site, const char *name, struct error *err);
+
+/* kv_sentinel.c: kv_open for redis.mode "sentinel". */
+ORDERD_MUST_CHECK struct kv *kv_sentinel_open(const struct conf *conf, const char *name, struct error *err);
+/* false: breaks kv with KV_AWAY, since another server is the primary by now. Asks once a second; before any request. */
+ORDERD_MUST_CHECK bool kv_sentinel_check(struct kv *kv, struct error *err);
 
 /* kv_socket.c: a connected, non-blocking socket, or -1 with KV_AWAY. Tries each address for timeout_ms. */
 int kv_socket_connect(const char *host, int port, int64_t timeout_ms, struct error *err);
 
-/* kv_tls.c: shakes hands on the connected socket, in redis.connect_timeout. false: KV_AWAY or KV_SETUP. */
-ORDERD_MUST_CHECK bool kv_tls_open(struct kv *kv, const struct conf *conf, struct error *err);
+/* kv_tls.c: shakes hands on the connected socket, in site->connect_timeout. false: KV_AWAY or KV_SETUP. */
+ORDERD_MUST_CHECK bool kv_tls_open(struct kv *kv, const struct kv_site *site, struct error *err);
 void kv_tls_close(struct kv *kv);
 
 /* After the first exchange has failed: whether TLS knows why; then that is in *err. */
@@ -47,6 +71,9 @@ ssize_t kv_bytes_peek(struct kv *kv, char *bytes, size_t len);
 
 /* Whether there is something to receive that poll(2) does not know of. */
 bool kv_bytes_left(const struct kv *kv);
+
+/* kv.c: appends a command to kv->out. */
+void kv_add_command(struct kv *kv, const struct slice *argv, size_t argc);
 
 /* kv_exchange.c: appends one command to kv->out. */
 void kv_request_begin(struct kv *kv, size_t argc);

@@ -127,7 +127,7 @@ bool kv_script_pipeline(struct kv *kv, const struct kv_call *calls, size_t count
 
     if (count == 0)
         return true;
-    if (!load_all(kv, calls, count, err))
+    if ((kv->watch && !kv_sentinel_check(kv, err)) || !load_all(kv, calls, count, err))
         return false;
     raw = check_calloc(count, sizeof *raw);
     for (size_t i = 0; i < count; i++)

@@ -87,7 +87,7 @@ static BIO *new_bio(struct kv_tls *tls)
 
 /* ---- beginning and end ---- */
 
-static struct kv_tls *create(const struct kv *kv, const struct conf *conf)
+static struct kv_tls *create(const struct kv *kv, const struct kv_site *site)
 {
     struct kv_tls *tls = check_calloc(1, sizeof *tls);
 
@@ -95,10 +95,10 @@ static struct kv_tls *create(const struct kv *kv, const struct conf *conf)
     snprintf(tls->name, sizeof tls->name, "Redis %s", kv->peer);
     tls->session.peer = (struct tls_peer){.group = "redis",
                                           .name = tls->name,
-                                          .host = conf->redis_host,
-                                          .ca = conf->redis_tls_ca_file,
-                                          .cert = conf->redis_tls_cert_file,
-                                          .key = conf->redis_tls_key_file,
+                                          .host = site->host,
+                                          .ca = site->tls->redis_tls_ca_file,
+                                          .cert = site->tls->redis_tls_cert_file,
+                                          .key = site->tls->redis_tls_key_file,
                                           .away = ERROR_KV_AWAY,
                                           .setup = ERROR_KV_SETUP};
     return tls;
@@ -121,11 +121,11 @@ static bool prepare(struct kv_tls *tls, struct error *err)
 }
 
 /* A server without TLS takes ours for the beginning of a request whose end it goes on waiting for. */
-static bool speaks_plain(const struct conf *conf)
+static bool speaks_plain(const struct kv_site *site)
 {
     static const char ping[] = "PING\r\n";
     struct error ignored;
-    int fd = kv_socket_connect(conf->redis_host, (int)conf->redis_port, conf->redis_connect_timeout, &ignored);
+    int fd = kv_socket_connect(site->host, site->port, site->connect_timeout, &ignored);
     struct pollfd p = {.fd = fd, .events = POLLIN};
     char first = '\0';
     bool plain;
@@ -133,27 +133,27 @@ static bool speaks_plain(const struct conf *conf)
     if (fd < 0)
         return false;
     plain = send(fd, ping, sizeof ping - 1, MSG_NOSIGNAL | MSG_DONTWAIT) > 0 &&
-            poll(&p, 1, (int)conf->redis_connect_timeout) == 1 && recv(fd, &first, 1, MSG_DONTWAIT) == 1 &&
+            poll(&p, 1, (int)site->connect_timeout) == 1 && recv(fd, &first, 1, MSG_DONTWAIT) == 1 &&
             (first == '+' || first == '-');
     close(fd);
     return plain;
 }
 
-static bool shake_hands(struct kv_tls *tls, const struct conf *conf, struct error *err)
+static bool shake_hands(struct kv_tls *tls, const struct kv_site *site, struct error *err)
 {
     struct tls_session *s = &tls->session;
 
-    if (tls_shake_hands(tls->ssl, s, conf->redis_connect_timeout))
+    if (tls_shake_hands(tls->ssl, s, site->connect_timeout))
         return true;
-    if (s->fault == TLS_FAULT_SILENT && speaks_plain(conf))
+    if (s->fault == TLS_FAULT_SILENT && speaks_plain(site))
         s->fault = TLS_FAULT_PLAIN;
     return tls_tell(s, err);
 }
 
-bool kv_tls_open(struct kv *kv, const struct conf *conf, struct error *err)
+bool kv_tls_open(struct kv *kv, const struct kv_site *site, struct error *err)
 {
-    kv->tls = create(kv, conf);
-    return prepare(kv->tls, err) && shake_hands(kv->tls, conf, err);
+    kv->tls = create(kv, site);
+    return prepare(kv->tls, err) && shake_hands(kv->tls, site, err);
 }
 
 void kv_tls_close(struct kv *kv)
@@ -253,9 +253,9 @@ bool kv_bytes_left(const struct kv *kv)
 
 #else
 
-bool kv_tls_open(struct kv *kv, const struct conf *conf, struct error *err)
+bool kv_tls_open(struct kv *kv, const struct kv_site *site, struct error *err)
 {
-    (void)conf;
+    (void)site;
     return error_set(err, ERROR_INTERNAL, "Redis %s: this orderd was built without TLS", kv->peer);
 }
 

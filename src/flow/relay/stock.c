@@ -59,7 +59,7 @@ bool relay_open_kv(struct relay *relay, struct error *err)
     relay->kv = kv_open(relay->conf, name, err);
     if (relay->kv) {
         target_reached(&relay->kv_target);
-        log_event(LOG_EVENT_KV_UP, LOG_STR("host", relay->conf->redis_host));
+        log_event(LOG_EVENT_KV_UP, LOG_STR("server", kv_peer(relay->kv)));
     } else {
         target_failed(&relay->kv_target, err);
         log_event(LOG_EVENT_KV_DOWN, LOG_ERR(err));

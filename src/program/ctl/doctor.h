@@ -35,6 +35,11 @@ struct doctor {
 void doctor_tell(struct doctor *d, enum doctor_verdict verdict, enum doctor_check check, const char *subject,
                  const char *fmt, ...) ORDERD_PRINTF(5, 6);
 
+/* The Sentinels of redis.nodes, one by one, and what protects against a primary that is cut off. kv: the primary that
+ * they named; NULL where it was not to be had. */
+struct kv;
+void doctor_sentinels(struct doctor *d, struct kv *kv);
+
 /* The server of this row failed: an outage counts it as away. */
 void doctor_failed(struct doctor *d, enum doctor_check server, const struct error *err);
 

@@ -204,6 +204,8 @@ void doctor_redis(struct doctor *d)
         doctor_tell(d, DOCTOR_OK, DOCTOR_REDIS_SERVER, NULL, "it answers");
         encryption(d, kv);
     }
+    if (d->ctl->conf && d->ctl->conf->redis_mode == CONF_MODE_SENTINEL)
+        doctor_sentinels(d, kv);
     if (!kv || !read_clock(d, kv, &err) || !read_info(d, kv, &err) || !run_script(d, kv, &err))
         doctor_failed(d, DOCTOR_REDIS_SERVER, &err);
     kv_close(&kv);

@@ -169,11 +169,36 @@ static bool check_tls(const struct conf *conf, struct error *err)
     return at == CONF_KEY_COUNT || error_prefix(err, "%s:%u", conf->origins->of[at].file, conf->origins->of[at].line);
 }
 
+/* Where the mode needs them there must be some; the defaults name none and need none. */
+static bool check_nodes(const struct conf *conf, struct error *err)
+{
+    const struct conf_origin *origin = &conf->origins->of[CONF_INDEX_redis_nodes];
+    const char *list = conf->redis_nodes;
+    struct conf_node node;
+    size_t count = 0;
+
+    while (conf_node_next(&list, &node))
+        count++;
+    if (*list) {
+        error_set(err, ERROR_CONF_INVALID,
+                  "redis.nodes: \"%s\" is no list of servers (expected \"host:port, host:port\")", conf->redis_nodes);
+    } else if (conf->redis_mode != CONF_MODE_SERVER && count == 0) {
+        origin = &conf->origins->of[CONF_INDEX_redis_mode];
+        error_set(err, ERROR_CONF_INVALID,
+                  "redis.mode: without redis.nodes nobody can be asked (expected \"host:port, "
+                  "host:port\" there)");
+    } else {
+        return true;
+    }
+    return error_prefix(err, "%s:%u", origin->file, origin->line);
+}
+
 struct conf *conf_load(const char *path, struct error *err)
 {
     struct conf *conf = create(path);
 
-    if ((path && !load_file(conf, err)) || !load_files(conf, err) || !check_rules(conf, err) || !check_tls(conf, err))
+    if ((path && !load_file(conf, err)) || !load_files(conf, err) || !check_rules(conf, err) || !check_tls(conf, err) ||
+        !check_nodes(conf, err))
         conf_destroy(&conf);
     return conf;
 }

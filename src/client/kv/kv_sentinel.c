@@ -1,0 +1,234 @@
+/* Redis Sentinel: who is the primary? https://redis.io/docs/latest/develop/reference/sentinel-clients/
+ *
+ * A Sentinel may name a server that was demoted or died since, so that its word is only where to look: the server
+ * itself has to say that it is the primary. One that was cut off from its Sentinels may still say so for a while; what
+ * is written there is lost with it. That window is the server's to close (min-replicas-to-write), and what fell into it
+ * the walk's to mend. */
+#include "kv_private.h"
+
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "orderd/check.h"
+#include "orderd/clock.h"
+
+/* Which Sentinel knew the last time, in the order of the list: only where to begin, so that a dead one costs its
+ * time-out once and not for each connection. Of the whole process. */
+static atomic_uint preferred;
+
+#define CHECK_MS        1000
+#define CHECK_MS_SILENT 10000 /* after none answered: each question costs time, and the server may be well */
+
+struct search {
+    const struct conf *conf;
+    const char *name;
+    struct conf_node primary; /* the one that was tried last, so that no two Sentinels make us try it twice */
+    unsigned asked, silent, ignorant;
+};
+
+/* false: there is no such Sentinel. */
+static bool sentinel_at(const struct search *s, unsigned index, struct conf_node *node)
+{
+    const char *list = s->conf->redis_nodes;
+
+    for (unsigned i = 0; conf_node_next(&list, node); i++) {
+        if (i == index)
+            return true;
+    }
+    return false;
+}
+
+static struct kv *open_sentinel(const struct search *s, const struct conf_node *node, struct error *err)
+{
+    struct kv_site site = {.host = node->host,
+                           .port = node->port,
+                           .user = s->conf->redis_sentinel_user,
+                           .password = s->conf->redis_sentinel_password_file,
+                           .connect_timeout = s->conf->redis_sentinel_timeout,
+                           .command_timeout = s->conf->redis_sentinel_timeout,
+                           .tls = s->conf->redis_tls != CONF_TLS_OFF ? s->conf : NULL};
+
+    return kv_connect(&site, s->name, err);
+}
+
+static bool read_address(const struct kv_reply *reply, struct conf_node *primary)
+{
+    struct slice host = kv_reply_count(reply) == 2 ? kv_reply_text(kv_reply_at(reply, 0)) : (struct slice){"", 0};
+    int64_t port = host.len > 0 ? kv_reply_integer(kv_reply_at(reply, 1)) : 0;
+
+    if (host.len == 0 || host.len >= sizeof primary->host || port < 1 || port > 65535)
+        return false;
+    memset(primary, 0, sizeof *primary); /* they are compared */
+    memcpy(primary->host, host.ptr, host.len);
+    primary->port = (int)port;
+    return true;
+}
+
+/* false: it did not say; counts why. */
+static bool ask(struct search *s, const struct conf_node *sentinel, struct conf_node *primary, struct error *err)
+{
+    const struct slice argv[] = {slice_of("SENTINEL"), slice_of("get-master-addr-by-name"),
+                                 slice_of(s->conf->redis_sentinel_master)};
+    struct kv *kv = open_sentinel(s, sentinel, err);
+    struct kv_reply *reply = kv ? kv_command(kv, argv, 3, err) : NULL;
+    bool known = reply && read_address(reply, primary);
+
+    s->silent += reply == NULL;
+    s->ignorant += reply != NULL && !known;
+    if (reply && !known)
+        error_set(err, ERROR_KV_SETUP, "it knows no primary of the name \"%s\"", s->conf->redis_sentinel_master);
+    if (!known)
+        error_prefix(err, "Sentinel %s:%d", sentinel->host, sentinel->port);
+    kv_reply_free(&reply);
+    kv_close(&kv);
+    return known;
+}
+
+static bool is_primary(struct kv *kv, struct error *err)
+{
+    struct kv_reply *reply = kv_command(kv, (const struct slice[]){slice_of("ROLE")}, 1, err);
+    struct slice role;
+    bool ok;
+
+    if (!reply) {
+        if (err->code == ERROR_KV_LOST) /* nothing that could be lost */
+            err->code = ERROR_KV_AWAY;
+        return false;
+    }
+    role = kv_reply_text(kv_reply_at(reply, 0));
+    ok = slice_is(role, "master") ||
+         error_set(err, ERROR_KV_READ_ONLY, "%s: its role is \"%.*s\", not that of the primary", kv_peer(kv),
+                   (int)role.len, role.ptr);
+    kv_reply_free(&reply);
+    return ok;
+}
+
+static struct kv *open_primary(struct search *s, const struct conf_node *sentinel, struct error *err)
+{
+    struct kv_site site = kv_site_of(s->conf, s->primary.host, s->primary.port);
+    struct kv *kv = kv_connect(&site, s->name, err);
+
+    if (kv && !is_primary(kv, err))
+        kv_close(&kv);
+    if (!kv)
+        error_prefix(err, "the primary \"%s\" by the word of Sentinel %s:%d", s->conf->redis_sentinel_master,
+                     sentinel->host, sentinel->port);
+    return kv;
+}
+
+/* One Sentinel, and whom it names. What a server said of itself tells more than a Sentinel's silence. */
+static struct kv *try(struct search *s, const struct conf_node *sentinel, struct error *err)
+{
+    struct conf_node primary;
+    struct error own;
+
+    s->asked++;
+    if (!ask(s, sentinel, &primary, &own)) {
+        if (s->primary.port == 0)
+            *err = own;
+        return NULL;
+    }
+    if (memcmp(&primary, &s->primary, sizeof primary) == 0)
+        return NULL;
+    s->primary = primary;
+    return open_primary(s, sentinel, err);
+}
+
+/* Nobody named a server: because nobody answered, or because the name is wrong? */
+static void explain(const struct search *s, struct error *err)
+{
+    if (s->primary.port != 0)
+        return;
+    if (s->ignorant > 0)
+        error_set(err, ERROR_KV_SETUP,
+                  "no Sentinel that answers knows a primary of the name \"%s\" (%u of %u do not answer)",
+                  s->conf->redis_sentinel_master, s->silent, s->asked);
+    else
+        error_prefix(err, "none of %u Sentinels answers", s->asked);
+}
+
+static unsigned count_sentinels(const struct search *s)
+{
+    struct conf_node node;
+    unsigned count = 0;
+
+    while (sentinel_at(s, count, &node))
+        count++;
+    return count;
+}
+
+static void watch(struct kv *kv, const struct search *s)
+{
+    kv->watch = check_calloc(1, sizeof *kv->watch);
+    kv->watch->conf = s->conf;
+    kv->watch->primary = s->primary;
+    kv->watch->next_ms = clock_mono_ms() + CHECK_MS;
+}
+
+struct kv *kv_sentinel_open(const struct conf *conf, const char *name, struct error *err)
+{
+    struct search s = {.conf = conf, .name = name};
+    unsigned count = count_sentinels(&s), first = atomic_load(&preferred);
+    struct conf_node node;
+
+    if (count == 0) {
+        error_set(err, ERROR_KV_SETUP, "redis.nodes names no Sentinel");
+        return NULL;
+    }
+    for (unsigned i = 0; i < count; i++) {
+        struct kv *kv;
+
+        if (sentinel_at(&s, (first + i) % count, &node) && (kv = try(&s, &node, err))) {
+            atomic_store(&preferred, (first + i) % count);
+            watch(kv, &s);
+            return kv;
+        }
+    }
+    explain(&s, err);
+    return NULL;
+}
+
+/* Whom the first Sentinel that answers names. */
+static bool ask_any(struct search *s, struct conf_node *sentinel, struct conf_node *primary)
+{
+    unsigned count = count_sentinels(s), first = atomic_load(&preferred);
+    struct error ignored;
+
+    for (unsigned i = 0; i < count; i++) {
+        if (sentinel_at(s, (first + i) % count, sentinel) && ask(s, sentinel, primary, &ignored)) {
+            atomic_store(&preferred, (first + i) % count);
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Another one is named, perhaps by a Sentinel that is behind: only a server that says so itself replaces ours. */
+static bool is_replaced(struct search *s, const struct conf_node *sentinel)
+{
+    struct error ignored;
+    struct kv *other = open_primary(s, sentinel, &ignored);
+    bool replaced = other != NULL;
+
+    kv_close(&other);
+    return replaced;
+}
+
+bool kv_sentinel_check(struct kv *kv, struct error *err)
+{
+    struct kv_watch *w = kv->watch;
+    struct search s = {.conf = w->conf, .name = "orderd-check"};
+    struct conf_node sentinel;
+    bool told;
+
+    if (clock_mono_ms() < w->next_ms)
+        return true;
+    told = ask_any(&s, &sentinel, &s.primary);
+    w->next_ms = clock_mono_ms() + (told ? CHECK_MS : CHECK_MS_SILENT);
+    if (!told || memcmp(&s.primary, &w->primary, sizeof s.primary) == 0 || !is_replaced(&s, &sentinel))
+        return true;
+    kv->broken = true;
+    return error_set(err, ERROR_KV_AWAY, "%s: it is not the primary any more, that is %s:%d; nothing was sent",
+                     kv->peer, s.primary.host, s.primary.port);
+}
