@@ -1,5 +1,6 @@
 /* Effects that run in Redis: what each answer of the script does to the row; Redis away, silent or full. */
 #include "testing_relay.h"
+#include "testing_sentinel.h"
 #include "testing_stock.h"
 
 #include <inttypes.h>
@@ -414,6 +415,74 @@ START_TEST(redis_silent)
 }
 END_TEST
 
+/* The primary dies while units go back: the relay finds the next one by itself, and nothing comes back twice or not at
+ * all. */
+#define FAILING_OVER 300
+
+/* What the dead primary had answered and the new one never got: the walk repeats it, and so does the test. */
+static void give_all_again(void)
+{
+    for (int n = 0; n < FAILING_OVER; n++) {
+        char order_no[20];
+        int code;
+
+        snprintf(order_no, sizeof order_no, "F%d", n);
+        code = testing_give(&shard, order_no, 1).code;
+        ck_assert_msg(code == STOCK_RETURN_ALREADY || code == STOCK_RETURN_GIVEN_BACK, "%s: %d", order_no, code);
+    }
+}
+
+static void use_sentinels(const struct conf *conf)
+{
+    testing_relay_conf->redis_mode = CONF_MODE_SENTINEL;
+    testing_relay_conf->redis_nodes = conf->redis_nodes;
+    testing_relay_conf->redis_sentinel_master = conf->redis_sentinel_master;
+    testing_relay_conf->redis_sentinel_password_file = conf->redis_sentinel_password_file;
+    testing_relay_conf->redis_password_file = conf->redis_password_file;
+    testing_relay_conf->relay_batch_max = 20;
+}
+
+static void take_and_write_rows(int count)
+{
+    for (int n = 0; n < count; n++) {
+        struct stock_giveback g;
+        char order_no[20];
+
+        snprintf(order_no, sizeof order_no, "F%d", n);
+        testing_take(&shard, order_no, n + 1, 1);
+        g = testing_giveback(&shard, order_no, 1);
+        write_row(order_no, &g);
+    }
+}
+
+START_TEST(redis_fails_over)
+{
+    static struct testing_sentinels sentinels;
+    static struct conf conf;
+    struct error err;
+
+    testing_relay_setup("poll_interval = \"50ms\";");
+    testing_sentinels_start(&sentinels);
+    conf = testing_sentinels_conf(&sentinels);
+    ck_assert((redis = kv_open(&conf, "test", &err)));
+    testing_shard_create(&shard, redis, FAILING_OVER, 100);
+    take_and_write_rows(FAILING_OVER);
+    testing_redis_run(redis, "WAIT", "1", "4000", NULL);
+    kv_close(&redis);
+    use_sentinels(&conf);
+    testing_relay_start(1);
+    testing_wait(testing_rows_in("stock.return", "sent") > 0, 10000, "units go back");
+    testing_redis_kill(&sentinels.servers[0]);
+    testing_wait_relayed(30000);
+    testing_relay_stop();
+    ck_assert((shard.kv = redis = kv_open(&conf, "test", &err)));
+    give_all_again();
+    ck_assert_int_eq(testing_shard_audit(&shard).left, FAILING_OVER);
+    kv_close(&redis);
+    testing_sentinels_stop(&sentinels);
+}
+END_TEST
+
 /* Out of memory: an operator's affair, not the row's. */
 START_TEST(redis_full)
 {
@@ -447,6 +516,7 @@ int main(void)
     tcase_add_test(c, redis_away);
     tcase_add_test(c, redis_silent);
     tcase_add_test(c, redis_full);
+    tcase_add_test(c, redis_fails_over);
     suite_add_tcase(s, c);
     return testing_main(s);
 }
