@@ -38,12 +38,32 @@ struct kv_reply; /* owned by the caller: kv_reply_free */
 ORDERD_MUST_CHECK struct kv *kv_open(const struct conf *conf, const char *name, struct error *err);
 void kv_close(struct kv **kv);
 
-/* "host:port" of the server that was found, for people; valid until kv_close. */
+/* "host:port" of the server that was found, or what the cluster is called; for people. Valid until kv_close. */
 const char *kv_peer(const struct kv *kv);
 
 /* What the connection is encrypted by, "TLSv1.3, TLS_AES_256_GCM_SHA384", and *until_s: when the certificate of the
- * server ends, seconds since 1970; NULL where it is plain text. */
+ * server ends, seconds since 1970; NULL where it is plain text. Of a cluster: of any of its servers that is connected.
+ */
 const char *kv_encrypted_by(const struct kv *kv, int64_t *until_s);
+
+/* redis.mode "cluster": one struct kv stands for all servers. kv_open reads from any server of redis.nodes which of
+ * them has which slots; a connection to each is made when it is needed first. A command goes to the server that has its
+ * key (its first argument; that of EVAL its fourth word), a script call to that of its first key, and what has no key
+ * to any server. Where slots have moved, or are moving, the servers say so before they run anything (MOVED, ASK,
+ * TRYAGAIN): the call follows, and the map is read again.
+ *
+ * What a caller sees of it: a pipeline is several round trips, one for each server. A server that is away fails only
+ * the calls that are its own: errs[i] is KV_AWAY or KV_LOST, and the connection stays usable; only where all calls of a
+ * pipeline fail so, it answers false. So does no KV_AWAY break such a connection: a later call tries again, at the
+ * server that took over meanwhile. Bounded time: what is said above, once for each server that the call needs and once
+ * more for reading the map. conf must outlive the connection. */
+
+/* One by one: SCAN has to be asked of each server. Indexes from 0 to count - 1; the name ("host:port", valid until the
+ * next call) is NULL where that index has no server now. Outside of a cluster there is one, index 0. */
+size_t kv_server_count(const struct kv *kv);
+const char *kv_server_name(const struct kv *kv, size_t server);
+ORDERD_MUST_CHECK struct kv_reply *kv_command_at(struct kv *kv, size_t server, const struct slice *argv, size_t argc,
+                                                 struct error *err);
 
 /* One command, binary safe. NULL on any error, an error reply included. */
 ORDERD_MUST_CHECK struct kv_reply *kv_command(struct kv *kv, const struct slice *argv, size_t argc, struct error *err);

@@ -355,8 +355,9 @@ struct stock_removal_done {
     struct stock_removed last; /* the script's answer for it, or for the last shard */
 };
 
-/* All keys of an activity: each shard by stock_remove, then whatever else has the prefix "sk:{<activity>:" on this
- * server (SCAN, UNLINK). Ends at the first shard that refuses; may be repeated. Takes as long as its pauses. */
+/* All keys of an activity: each shard by stock_remove, then whatever else has the prefix "sk:{<activity>:" (SCAN, at
+ * each server of a cluster, and UNLINK). Ends at the first shard that refuses; may be repeated. Takes as long as its
+ * pauses. */
 ORDERD_MUST_CHECK bool stock_remove_all(struct kv *kv, const struct stock_removal *what, struct stock_removal_done *out,
                                         struct error *err);
 

@@ -1,92 +1,32 @@
 /* Every script inside a real cluster of three nodes: the five keys of a shard lie in one slot, the node that owns it
  * runs every script (never CROSSSLOT), and the others say so in a way we understand. */
+#include "testing_cluster.h"
 #include "testing_stock.h"
 
-#include <stdio.h>
-#include <string.h>
-
-#define NODES 3
-#define SLOTS 16384
-
-static struct testing_redis nodes[NODES];
-static struct kv *links[NODES];
-
-static int first_slot(int node)
-{
-    return SLOTS * node / NODES;
-}
-
-static void start_node(int node)
-{
-    char bus[16];
-
-    snprintf(bus, sizeof bus, "%d", testing_free_port());
-    testing_redis_start(&nodes[node], (const char *const[]){"--cluster-enabled", "yes", "--cluster-port", bus,
-                                                            "--cluster-node-timeout", "2000", NULL});
-    links[node] = testing_redis_open(nodes[node].port);
-    if (node > 0) {
-        char port[16];
-
-        snprintf(port, sizeof port, "%d", nodes[node].port);
-        testing_redis_run(links[0], "CLUSTER", "MEET", "127.0.0.1", port, bus, NULL);
-    }
-}
-
-static void give_slots(int node)
-{
-    char from[16], to[16];
-
-    snprintf(from, sizeof from, "%d", first_slot(node));
-    snprintf(to, sizeof to, "%d", first_slot(node + 1) - 1);
-    testing_redis_run(links[node], "CLUSTER", "ADDSLOTSRANGE", from, to, NULL);
-}
-
-static bool is_whole(struct kv *kv)
-{
-    struct kv_reply *reply = testing_redis_do(kv, "CLUSTER", "INFO", NULL);
-    struct slice text = kv_reply_text(reply);
-    bool whole = memmem(text.ptr, text.len, "cluster_state:ok", 16) && memmem(text.ptr, text.len, "cluster_size:3", 14);
-
-    kv_reply_free(&reply);
-    return whole;
-}
+static struct testing_cluster cluster;
 
 static void setup(void)
 {
-    for (int node = 0; node < NODES; node++)
-        start_node(node);
-    for (int node = 0; node < NODES; node++)
-        give_slots(node);
-    for (int node = 0; node < NODES; node++)
-        testing_wait(is_whole(links[node]), 20000, "the cluster is whole");
+    testing_cluster_start(&cluster, false);
 }
 
 static void teardown(void)
 {
-    for (int node = 0; node < NODES; node++) {
-        kv_close(&links[node]);
-        testing_redis_stop(&nodes[node]);
-    }
+    testing_cluster_stop(&cluster);
 }
 
 static int slot_of(const char *key)
 {
-    struct kv_reply *reply = testing_redis_do(links[0], "CLUSTER", "KEYSLOT", key, NULL);
-    int slot = (int)kv_reply_integer(reply);
-
-    kv_reply_free(&reply);
-    return slot;
+    return testing_cluster_slot(&cluster, key);
 }
 
 static int owner_of(const struct testing_shard *s)
 {
-    int slot = slot_of(s->keys.text[0]), node = 0;
+    int slot = slot_of(s->keys.text[0]);
 
     for (int i = 1; i < STOCK_KEY_COUNT; i++)
         ck_assert_int_eq(slot_of(s->keys.text[i]), slot);
-    while (slot >= first_slot(node + 1))
-        node++;
-    return node;
+    return testing_cluster_owner(slot);
 }
 
 static void live_through(struct testing_shard *s)
@@ -131,7 +71,7 @@ static void end_of_life(struct testing_shard *s)
 
 START_TEST(each_shard_lives_on_its_node)
 {
-    int shards_of[NODES] = {0};
+    int shards_of[TESTING_PRIMARIES] = {0};
 
     for (int shard = 0; shard < 24; shard++) {
         struct testing_shard s;
@@ -142,11 +82,11 @@ START_TEST(each_shard_lives_on_its_node)
         stock_keys_of(&s.keys, s.plan.activity, shard);
         node = owner_of(&s);
         shards_of[node]++;
-        s.kv = links[node];
+        s.kv = cluster.links[node];
         live_through(&s);
         end_of_life(&s);
     }
-    for (int node = 0; node < NODES; node++)
+    for (int node = 0; node < TESTING_PRIMARIES; node++)
         ck_assert_int_gt(shards_of[node], 0);
 }
 END_TEST
@@ -163,15 +103,15 @@ START_TEST(the_wrong_node_says_so)
 
     testing_shard_plan(&s, NULL, 10, 5);
     node = owner_of(&s);
-    s.kv = links[node];
+    s.kv = cluster.links[node];
     live_through(&s);
-    s.kv = links[(node + 1) % NODES];
+    s.kv = cluster.links[(node + 1) % TESTING_PRIMARIES];
     order = testing_order(&s, "d", 42, 1);
     ck_assert(!stock_deduct(s.kv, &order, &d, &err));
     ck_assert_msg(err.code == ERROR_KV_READ_ONLY, "%s", err.text);
     ck_assert(!stock_audit(s.kv, s.plan.activity, s.plan.shard, &a, &err));
     ck_assert_int_eq(err.code, ERROR_KV_AWAY);
-    s.kv = links[node];
+    s.kv = cluster.links[node];
     ck_assert_int_eq(testing_shard_audit(&s).left, 9);
 }
 END_TEST

@@ -237,6 +237,8 @@ static const struct {
     {"redis: { nodes = \"[]:6379\"; };", "orderd.conf:1: redis.nodes: \"[]:6379\" is no list of servers" EXPECT_NODES},
     {"redis: {\n mode = \"sentinel\"; };", "orderd.conf:2: redis.mode: without redis.nodes nobody can be asked (expected "
                                           "\"host:port, host:port\" there)"},
+    {"redis: { mode = \"cluster\"; nodes = \"a:1\";\n database = 1; };",
+     "orderd.conf:2: redis.database: a cluster has only one (expected 0)"},
 };
 
 START_TEST(refused)

@@ -73,11 +73,11 @@ X(mysql, reconnect_min, DURATION, 100, 10, 60000, RESTART, "First wait before co
 X(mysql, reconnect_max, DURATION, 3000, 100, 600000, RESTART, "Longest wait before connecting again.")
 
 X(redis, mode, CHOICE, "server", 0, 0, RESTART,
-  "server|sentinel: One server at redis.host; or the primary that Sentinels name: each connection asks them first, and is used only where its server says itself that it is the primary.")
+  "server|sentinel|cluster: One server at redis.host; or the primary that Sentinels name: each connection asks them first, and is used only where its server says itself that it is the primary; or a Redis Cluster, over whose servers the shards of a sale are spread.")
 X(redis, host, STRING, "127.0.0.1", 1, 255, RESTART, "Redis or Valkey host name or address; with redis.mode \"server\" only.")
 X(redis, port, INT, 6379, 1, 65535, RESTART, "Port; with redis.tls that of the server's tls-port.")
 X(redis, nodes, STRING, "", 0, 4096, RESTART,
-  "The Sentinels, as \"10.0.0.1:26379, 10.0.0.2:26379\"; IPv6 addresses in brackets. The first that answers is asked, and asked first the next time. With redis.mode \"server\" it is not used.")
+  "The Sentinels, or some servers of the cluster, as \"10.0.0.1:26379, 10.0.0.2:26379\"; IPv6 addresses in brackets. Of Sentinels the first that answers is asked, and asked first the next time; of a cluster any server tells all others. With redis.mode \"server\" it is not used.")
 X(redis, sentinel_master, STRING, "mymaster", 1, 255, RESTART, "The primary's name in the configuration of the Sentinels.")
 X(redis, sentinel_user, STRING, "", 0, 255, RESTART, "ACL user at the Sentinels; empty: the default user.")
 X(redis, sentinel_password_file, SECRET, "", 0, 1024, RESTART,
@@ -88,7 +88,7 @@ X(redis, user, STRING, "", 0, 255, RESTART, "ACL user; empty: the default user."
 X(redis, password_file, SECRET, "", 0, 1024, RESTART,
   "File that holds the password, one line; relative names as in broker.password_file. Empty: no AUTH.")
 X(redis, tls, CHOICE, "off", 0, 0, RESTART,
-  "off|verify: In plain text, or TLS 1.2 or later to a server whose certificate is signed by redis.tls_ca_file, is valid now, and names redis.host. With redis.mode \"sentinel\" the Sentinels too, and a certificate names its server as redis.nodes or they do.")
+  "off|verify: In plain text, or TLS 1.2 or later to a server whose certificate is signed by redis.tls_ca_file, is valid now, and names redis.host. With redis.mode \"sentinel\" or \"cluster\" all of them, and each certificate names its server as redis.nodes, the Sentinels or the cluster do.")
 X(redis, tls_ca_file, FILE, "", 0, 0, RESTART,
   "File with the certificates, in PEM, of the authorities that may have signed the server's; one that is signed by itself is its own authority. Relative names as in broker.password_file. The three files are read again at each connect.")
 X(redis, tls_cert_file, FILE, "", 0, 0, RESTART,

@@ -24,7 +24,8 @@ X(REDIS_ROLE, "redis.role", "name the primary in redis.host, or let Sentinels fi
 X(REDIS_SENTINEL, "redis.sentinel", "see that all Sentinels of redis.nodes are up, at least three on different machines, and agree")
 X(REDIS_FENCE, "redis.fence",
   "set min-replicas-to-write to 1 and min-replicas-max-lag to 10, so that a primary that is cut off stops taking writes")
-X(REDIS_CLUSTER, "redis.cluster", "name a server that has all slots, and is no part of a larger cluster")
+X(REDIS_CLUSTER, "redis.cluster", 
+  "set redis.mode to \"cluster\"; let every slot have a server, every server a replica, and one that is lost not stop the others: cluster-require-full-coverage no")
 X(REDIS_EVICTION, "redis.eviction", "set maxmemory-policy to noeviction: CONFIG SET, and in its own configuration")
 X(REDIS_MEMORY, "redis.memory", "raise maxmemory before the next preheat, or remove what is not orderd's")
 X(REDIS_PERSISTENCE, "redis.persistence",

@@ -1,4 +1,4 @@
-#include "kv_private.h"
+#include "kv_cluster.h"
 
 #include <stdlib.h>
 #include <unistd.h>
@@ -18,6 +18,8 @@ struct kv *kv_open(const struct conf *conf, const char *name, struct error *err)
 
     if (conf->redis_mode == CONF_MODE_SENTINEL)
         return kv_sentinel_open(conf, name, err);
+    if (conf->redis_mode == CONF_MODE_CLUSTER)
+        return kv_cluster_open(conf, name, err);
     return kv_connect(&site, name, err);
 }
 
@@ -26,13 +28,29 @@ const char *kv_peer(const struct kv *kv)
     return kv->peer;
 }
 
+const char *kv_encrypted_by(const struct kv *kv, int64_t *until_s)
+{
+    size_t i = 0;
+
+    if (!kv->cluster)
+        return kv_tls_cipher(kv, until_s);
+    while (i < kv->cluster->count && !kv->cluster->servers[i].link)
+        i++;
+    *until_s = 0;
+    return i < kv->cluster->count ? kv_tls_cipher(kv->cluster->servers[i].link, until_s) : NULL;
+}
+
 void kv_close(struct kv **kv)
 {
     if (!*kv)
         return;
-    kv_tls_close(*kv);
-    close((*kv)->fd);
-    redisReaderFree((*kv)->reader);
+    if ((*kv)->cluster) {
+        kv_map_free((*kv)->cluster);
+    } else {
+        kv_tls_close(*kv);
+        close((*kv)->fd);
+        redisReaderFree((*kv)->reader);
+    }
     strbuf_release(&(*kv)->out);
     free((*kv)->loaded);
     free((*kv)->watch);
@@ -44,6 +62,8 @@ struct kv_reply *kv_command(struct kv *kv, const struct slice *argv, size_t argc
 {
     redisReply *reply;
 
+    if (kv->cluster)
+        return kv_cluster_command(kv, argv, argc, err);
     if (kv->watch && !kv_sentinel_check(kv, err))
         return NULL;
     kv_add_command(kv, argv, argc);
@@ -55,4 +75,21 @@ struct kv_reply *kv_command(struct kv *kv, const struct slice *argv, size_t argc
         return NULL;
     }
     return kv_reply_wrap(reply);
+}
+
+size_t kv_server_count(const struct kv *kv)
+{
+    return kv->cluster ? kv->cluster->count : 1;
+}
+
+const char *kv_server_name(const struct kv *kv, size_t server)
+{
+    if (!kv->cluster)
+        return kv->peer;
+    return kv->cluster->servers[server].listed ? kv->cluster->servers[server].text : NULL;
+}
+
+struct kv_reply *kv_command_at(struct kv *kv, size_t server, const struct slice *argv, size_t argc, struct error *err)
+{
+    return kv->cluster ? kv_cluster_command_at(kv, server, argv, argc, err) : kv_command(kv, argv, argc, err);
 }

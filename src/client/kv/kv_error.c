@@ -26,6 +26,7 @@ static const struct {
     {"NOPERM", ERROR_KV_SETUP},
     {"DENIED", ERROR_KV_SETUP},
     {"ERR unknown command", ERROR_KV_SETUP},
+    {"ERR This instance has cluster support disabled", ERROR_KV_SETUP},
     /* 7.0 says so where the account may run the script but not a command inside it. */
     {"ERR The user executing the script can't run this command", ERROR_KV_SETUP},
     {"ERR The user executing the script can't access", ERROR_KV_SETUP},

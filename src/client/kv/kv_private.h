@@ -23,6 +23,9 @@ struct kv_watch { /* of a connection that Sentinels found: whether its server st
     int64_t next_ms; /* when they are asked again */
 };
 
+struct kv_cluster;
+
+/* One connection to one server; or, in a cluster, only `peer` and the way to the connections. */
 struct kv {
     int fd;
     struct kv_tls *tls; /* NULL: plain text */
@@ -33,7 +36,8 @@ struct kv {
     char peer[320]; /* "host:port", for sentences */
     struct kv_loaded *loaded;
     size_t loaded_count;
-    struct kv_watch *watch; /* NULL without Sentinels */
+    struct kv_watch *watch;     /* NULL without Sentinels */
+    struct kv_cluster *cluster; /* NULL outside of one */
 };
 
 /* kv_login.c: where one server is and how to log in there. The texts are borrowed; NULL is as good as "". */
@@ -59,6 +63,9 @@ int kv_socket_connect(const char *host, int port, int64_t timeout_ms, struct err
 /* kv_tls.c: shakes hands on the connected socket, in site->connect_timeout. false: KV_AWAY or KV_SETUP. */
 ORDERD_MUST_CHECK bool kv_tls_open(struct kv *kv, const struct kv_site *site, struct error *err);
 void kv_tls_close(struct kv *kv);
+
+/* kv_encrypted_by for one connection. */
+const char *kv_tls_cipher(const struct kv *kv, int64_t *until_s);
 
 /* After the first exchange has failed: whether TLS knows why; then that is in *err. */
 bool kv_tls_refused(struct kv *kv, struct error *err);
@@ -86,6 +93,12 @@ ORDERD_MUST_CHECK bool kv_exchange(struct kv *kv, redisReply **replies, size_t c
 /* kv_error.c: the server's error sentence as one of ours. Breaks kv where the code is KV_AWAY or KV_READ_ONLY. */
 bool kv_error_translate(struct kv *kv, const redisReply *reply, struct error *err);
 bool kv_error_is(const redisReply *reply, const char *word);
+
+/* kv_script.c: the calls on one connection, with what scripts they need loaded; raw[i] is the answer of calls[i].
+ * false: no answer is kept. */
+ORDERD_MUST_CHECK bool kv_script_run(struct kv *kv, const struct kv_call *calls, size_t count, redisReply **raw,
+                                     struct error *err);
+void kv_script_add_whole(struct kv *kv, const struct kv_call *call); /* as EVAL, to kv->out */
 
 /* kv_reply.c */
 struct kv_reply *kv_reply_wrap(redisReply *reply);

@@ -1,4 +1,4 @@
-#include "kv_private.h"
+#include "kv_cluster.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -92,10 +92,12 @@ static bool repeat_unknown(struct kv *kv, const struct kv_call *calls, size_t co
             continue;
         which[n++] = i;
         find(kv, calls[i].script)->fresh = false;
-        add_call(kv, &calls[i], "EVAL", slice_of(calls[i].script->source));
+        kv_script_add_whole(kv, &calls[i]);
     }
     if (n > 0)
         ok = kv_exchange(kv, again, n, err);
+    if (!ok && n < count) /* whose answers go with it */
+        err->code = ERROR_KV_LOST;
     for (size_t i = 0; i < n && ok; i++) {
         freeReplyObject(replies[which[i]]);
         replies[which[i]] = again[i];
@@ -119,6 +121,29 @@ static void hand_out(struct kv *kv, redisReply **raw, size_t count, struct kv_re
     }
 }
 
+void kv_script_add_whole(struct kv *kv, const struct kv_call *call)
+{
+    add_call(kv, call, "EVAL", slice_of(call->script->source));
+}
+
+bool kv_script_run(struct kv *kv, const struct kv_call *calls, size_t count, redisReply **raw, struct error *err)
+{
+    bool ok;
+
+    if (!load_all(kv, calls, count, err))
+        return false;
+    for (size_t i = 0; i < count; i++) {
+        raw[i] = NULL;
+        add_call(kv, &calls[i], "EVALSHA", slice_of(find(kv, calls[i].script)->sha));
+    }
+    ok = kv_exchange(kv, raw, count, err) && repeat_unknown(kv, calls, count, raw, err);
+    for (size_t i = 0; i < count && !ok; i++) {
+        if (raw[i])
+            freeReplyObject(raw[i]);
+    }
+    return ok;
+}
+
 bool kv_script_pipeline(struct kv *kv, const struct kv_call *calls, size_t count, struct kv_reply **replies,
                         struct error *errs, struct error *err)
 {
@@ -127,18 +152,14 @@ bool kv_script_pipeline(struct kv *kv, const struct kv_call *calls, size_t count
 
     if (count == 0)
         return true;
-    if ((kv->watch && !kv_sentinel_check(kv, err)) || !load_all(kv, calls, count, err))
+    if (kv->cluster)
+        return kv_cluster_pipeline(kv, calls, count, replies, errs, err);
+    if (kv->watch && !kv_sentinel_check(kv, err))
         return false;
     raw = check_calloc(count, sizeof *raw);
-    for (size_t i = 0; i < count; i++)
-        add_call(kv, &calls[i], "EVALSHA", slice_of(find(kv, calls[i].script)->sha));
-    ok = kv_exchange(kv, raw, count, err) && repeat_unknown(kv, calls, count, raw, err);
+    ok = kv_script_run(kv, calls, count, raw, err);
     if (ok)
         hand_out(kv, raw, count, replies, errs);
-    for (size_t i = 0; i < count && !ok; i++) {
-        if (raw[i])
-            freeReplyObject(raw[i]);
-    }
     free(raw);
     return ok;
 }

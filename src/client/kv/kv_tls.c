@@ -186,7 +186,7 @@ bool kv_tls_refused(struct kv *kv, struct error *err)
     return kv->tls->session.fault != TLS_FAULT_NONE;
 }
 
-const char *kv_encrypted_by(const struct kv *kv, int64_t *until_s)
+const char *kv_tls_cipher(const struct kv *kv, int64_t *until_s)
 {
     *until_s = kv->tls ? kv->tls->session.until_s : 0;
     return kv->tls ? kv->tls->session.what : NULL;
@@ -270,7 +270,7 @@ bool kv_tls_refused(struct kv *kv, struct error *err)
     return false;
 }
 
-const char *kv_encrypted_by(const struct kv *kv, int64_t *until_s)
+const char *kv_tls_cipher(const struct kv *kv, int64_t *until_s)
 {
     (void)kv;
     *until_s = 0;

@@ -35,10 +35,11 @@ bool stock_remove(struct kv *kv, const struct stock_remove *what, struct stock_r
     return stock_call_one(kv, &shape, what, out, err);
 }
 
-/* ---- strays: found by SCAN, a page at a time ---- */
+/* ---- strays: found by SCAN, a page at a time, at each server ---- */
 
 struct sweep {
     char prefix[40];
+    size_t server;
     char cursor[24];
     int page;
     int64_t removed;
@@ -58,21 +59,52 @@ static size_t ours(const struct sweep *s, const struct kv_reply *keys, struct sl
     return n;
 }
 
+/* Of one shard, and so of one slot: they are the same up to the end of the tag. */
+static bool same_tag(struct slice a, struct slice b)
+{
+    const char *end = memchr(a.ptr, '}', a.len);
+    size_t len = end ? (size_t)(end - a.ptr) + 1 : a.len;
+
+    return b.len >= len && memcmp(a.ptr, b.ptr, len) == 0;
+}
+
+/* argv[1] to argv[n] are keys; those that are not of argv[1]'s shard are moved behind. Answers how many are. */
+static size_t gather(struct slice *argv, size_t n)
+{
+    size_t same = 1;
+
+    for (size_t i = 2; i <= n; i++) {
+        struct slice key = argv[i];
+
+        if (!same_tag(argv[1], key))
+            continue;
+        argv[i] = argv[++same];
+        argv[same] = key;
+    }
+    return same;
+}
+
 static bool unlink_page(struct kv *kv, struct sweep *s, const struct kv_reply *keys, struct error *err)
 {
-    struct slice *argv = check_calloc(kv_reply_count(keys) + 1, sizeof *argv);
+    struct slice *all = check_calloc(kv_reply_count(keys) + 1, sizeof *all), *argv = all;
     size_t n = ours(s, keys, argv + 1);
-    struct kv_reply *reply = NULL;
+    bool ok = true;
 
-    argv[0] = slice_of("UNLINK");
-    if (n > 0)
-        reply = kv_command(kv, argv, n + 1, err);
-    free(argv);
-    if (!reply)
-        return n == 0;
-    s->removed += kv_reply_integer(reply);
-    kv_reply_free(&reply);
-    return true;
+    while (n > 0 && ok) {
+        size_t same = gather(argv, n);
+        struct kv_reply *reply;
+
+        argv[0] = slice_of("UNLINK");
+        reply = kv_command(kv, argv, same + 1, err);
+        ok = reply != NULL;
+        if (ok)
+            s->removed += kv_reply_integer(reply);
+        kv_reply_free(&reply);
+        argv += same;
+        n -= same;
+    }
+    free(all);
+    return ok;
 }
 
 static bool take_page(struct kv *kv, struct sweep *s, const struct kv_reply *reply, struct error *err)
@@ -96,10 +128,10 @@ static bool turn_page(struct kv *kv, struct sweep *s, struct error *err)
 
     snprintf(pattern, sizeof pattern, "%s*", s->prefix);
     snprintf(count, sizeof count, "%d", s->page);
-    reply = kv_command(kv,
-                       (const struct slice[]){slice_of("SCAN"), slice_of(s->cursor), slice_of("MATCH"),
-                                              slice_of(pattern), slice_of("COUNT"), slice_of(count)},
-                       6, err);
+    reply = kv_command_at(kv, s->server,
+                          (const struct slice[]){slice_of("SCAN"), slice_of(s->cursor), slice_of("MATCH"),
+                                                 slice_of(pattern), slice_of("COUNT"), slice_of(count)},
+                          6, err);
     if (!reply)
         return false;
     ok = take_page(kv, s, reply, err);
@@ -107,14 +139,20 @@ static bool turn_page(struct kv *kv, struct sweep *s, struct error *err)
     return ok;
 }
 
+/* What moves to another server meanwhile may be overlooked, and ends by its TTL. */
 static bool sweep(struct kv *kv, const struct stock_removal *what, int64_t *removed, struct error *err)
 {
-    struct sweep s = {.cursor = "0", .page = what->page};
-    bool ok;
+    struct sweep s = {.page = what->page};
+    bool ok = true;
 
     snprintf(s.prefix, sizeof s.prefix, "sk:{%" PRId64 ":", what->activity);
-    while ((ok = turn_page(kv, &s, err)) && strcmp(s.cursor, "0") != 0)
-        clock_sleep_ms(what->pause_ms);
+    for (; ok && s.server < kv_server_count(kv); s.server++) {
+        if (!kv_server_name(kv, s.server))
+            continue;
+        snprintf(s.cursor, sizeof s.cursor, "0");
+        while ((ok = turn_page(kv, &s, err)) && strcmp(s.cursor, "0") != 0)
+            clock_sleep_ms(what->pause_ms);
+    }
     *removed = s.removed;
     return ok;
 }

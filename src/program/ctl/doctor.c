@@ -107,9 +107,9 @@ enum doctor_verdict doctor_judge_clock(int64_t ahead_ms, int64_t error_ms)
     return off < 1000 ? DOCTOR_OK : off < 60000 ? DOCTOR_WARNING : DOCTOR_PROBLEM;
 }
 
-void doctor_tell_clock(struct doctor *d, enum doctor_check check, const struct doctor_clock *clock)
+void doctor_tell_clock(struct doctor *d, enum doctor_check check, const char *subject, const struct doctor_clock *clock)
 {
-    doctor_tell(d, doctor_judge_clock(clock->ahead_ms, clock->error_ms), check, NULL,
+    doctor_tell(d, doctor_judge_clock(clock->ahead_ms, clock->error_ms), check, subject,
                 "its clock is %" PRId64 " ms %s this machine's (read to within %" PRId64 " ms)",
                 distance(clock->ahead_ms), clock->ahead_ms < 0 ? "behind" : "ahead of", clock->error_ms);
 }

@@ -40,6 +40,9 @@ void doctor_tell(struct doctor *d, enum doctor_verdict verdict, enum doctor_chec
 struct kv;
 void doctor_sentinels(struct doctor *d, struct kv *kv);
 
+/* Whether every slot has a server, and what becomes of the others when one is lost. */
+void doctor_cluster(struct doctor *d, struct kv *kv);
+
 /* The server of this row failed: an outage counts it as away. */
 void doctor_failed(struct doctor *d, enum doctor_check server, const struct error *err);
 
@@ -49,7 +52,8 @@ struct doctor_clock doctor_clock(int64_t asked_ms, int64_t answered_ms, int64_t 
 /* Pure. A second can begin a sale early or late; a minute makes every time-out wrong. What the reading may be wrong by
  * is taken off. */
 enum doctor_verdict doctor_judge_clock(int64_t ahead_ms, int64_t error_ms);
-void doctor_tell_clock(struct doctor *d, enum doctor_check check, const struct doctor_clock *clock);
+void doctor_tell_clock(struct doctor *d, enum doctor_check check, const char *subject,
+                       const struct doctor_clock *clock);
 
 /* Pure: what the permission bits of a configuration file, or of a secret, give away. *why is then a sentence's end. */
 enum doctor_verdict doctor_judge_mode(mode_t mode, bool secret, const char **why);

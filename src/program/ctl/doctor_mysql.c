@@ -160,7 +160,7 @@ static bool read_clock(struct doctor *d, struct db *db, struct error *err)
                       err))
         return false;
     d->mysql = doctor_clock(asked, clock_wall_ms(), its);
-    doctor_tell_clock(d, DOCTOR_MYSQL_CLOCK, &d->mysql);
+    doctor_tell_clock(d, DOCTOR_MYSQL_CLOCK, NULL, &d->mysql);
     return true;
 }
 

@@ -187,6 +187,9 @@ static bool check_nodes(const struct conf *conf, struct error *err)
         error_set(err, ERROR_CONF_INVALID,
                   "redis.mode: without redis.nodes nobody can be asked (expected \"host:port, "
                   "host:port\" there)");
+    } else if (conf->redis_mode == CONF_MODE_CLUSTER && conf->redis_database != 0) {
+        origin = &conf->origins->of[CONF_INDEX_redis_database];
+        error_set(err, ERROR_CONF_INVALID, "redis.database: a cluster has only one (expected 0)");
     } else {
         return true;
     }
