@@ -73,6 +73,7 @@ ORDERD_MUST_CHECK struct kv_reply *kv_command(struct kv *kv, const struct slice 
  * script's identity and must outlive the connection. */
 struct kv_script {
     const char *name, *source; /* source is NUL-terminated */
+    bool only_reads;           /* then nobody waits for replicas */
 };
 
 struct kv_call {
@@ -84,6 +85,11 @@ struct kv_call {
 };
 
 ORDERD_MUST_CHECK struct kv_reply *kv_script_call(struct kv *kv, const struct kv_call *call, struct error *err);
+
+/* redis.wait_replicas: each round trip of script calls ends with WAIT, which costs a message to the replicas and back,
+ * at most redis.wait_timeout. It proves nothing: a call whose replicas did not confirm has run and counts as done, and
+ * a failover may still choose a replica that has not got it. It makes what a failover loses rare; that it does no harm
+ * is the ledger's and the walk's part. A call sent on while its slot moves (ASK) is not waited for. */
 
 /* Independent script calls in one round trip, run in this order but for those repeated after NOSCRIPT. replies[i] is
  * the answer of calls[i], or NULL with errs[i] set (that call's own error reply; otherwise errs[i].code is ERROR_NONE).

@@ -7,10 +7,10 @@
 #include <string.h>
 #include <unistd.h>
 
-static const struct kv_script increment = {"increment", "return redis.call('INCRBY', KEYS[1], ARGV[1])"};
-static const struct kv_script echo = {"echo", "return ARGV[1]"};
+static const struct kv_script increment = {"increment", "return redis.call('INCRBY', KEYS[1], ARGV[1])", false};
+static const struct kv_script echo = {"echo", "return ARGV[1]", false};
 static const struct kv_script failing = {
-    "failing", "redis.call('INCR', KEYS[1] .. '_failed') return redis.error_reply('MINE no')"};
+    "failing", "redis.call('INCR', KEYS[1] .. '_failed') return redis.error_reply('MINE no')", false};
 
 static struct kv *kv;
 
@@ -160,7 +160,7 @@ END_TEST
 
 START_TEST(a_script_that_does_not_compile_is_named)
 {
-    static const struct kv_script broken = {"broken", "this is not Lua"};
+    static const struct kv_script broken = {"broken", "this is not Lua", false};
     struct kv_call call = {&broken, NULL, 0, NULL, 0};
     struct error err;
 

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "orderd/clock.h"
+#include "orderd/metric.h"
 #include "testing_ctl.h"
 #include "testing_stock.h"
 
@@ -206,6 +207,47 @@ START_TEST(the_doctor_asks_each)
 }
 END_TEST
 
+/* ---- WAIT ---- */
+
+static int64_t counted(enum metric metric)
+{
+    struct metric_sum sum;
+
+    metric_read(&sum);
+    return (int64_t)sum.counters[metric];
+}
+
+/* One replica is there and confirms; two are not: the call has run all the same, is counted, and took its time. What
+ * only reads waits for nobody. */
+START_TEST(replicas_are_waited_for)
+{
+    struct testing_shard shard;
+    int64_t began;
+
+    sale_conf.redis_wait_replicas = 1;
+    sale_conf.redis_wait_timeout = 2000;
+    shard.kv = open_sale();
+    testing_shard_create(&shard, shard.kv, 10, 10);
+    ck_assert_int_eq(testing_take(&shard, "W1", 1, 1).code, STOCK_DEDUCT_TAKEN);
+    ck_assert_int_ge(counted(METRIC_KV_WAITS), 2);
+    ck_assert_int_eq(counted(METRIC_KV_WAITS_SHORT), 0);
+    kv_close(&shard.kv);
+    sale_conf.redis_wait_replicas = 2;
+    sale_conf.redis_wait_timeout = 200;
+    shard.kv = open_sale();
+    began = testing_now_ms();
+    ck_assert_int_eq(testing_take(&shard, "W2", 2, 1).code, STOCK_DEDUCT_TAKEN);
+    ck_assert_int_ge(testing_now_ms() - began, 190);
+    ck_assert_int_eq(counted(METRIC_KV_WAITS_SHORT), 1);
+    ck_assert_int_eq(testing_shard_audit(&shard).held, 2);
+    ck_assert_int_eq(counted(METRIC_KV_WAITS_SHORT), 1);
+    testing_redis_run(shard.kv, "SCRIPT", "FLUSH", NULL);
+    ck_assert_int_eq(testing_take(&shard, "W3", 3, 1).code, STOCK_DEDUCT_TAKEN);
+    ck_assert_int_eq(testing_shard_audit(&shard).held, 3);
+    kv_close(&shard.kv);
+}
+END_TEST
+
 /* ---- the primary changes ---- */
 
 #define ORDERS 3000
@@ -388,6 +430,7 @@ int main(void)
     tcase_add_test(tc, nobody_answers);
     tcase_add_test(tc, each_has_its_own_password);
     tcase_add_test(tc, the_doctor_asks_each);
+    tcase_add_test(tc, replicas_are_waited_for);
     tcase_add_test(tc, a_primary_that_dies_is_replaced);
     tcase_add_test(tc, a_primary_that_is_demoted_is_left);
     suite_add_tcase(suite, tc);

@@ -157,7 +157,7 @@ END_TEST
 /* More than sockets and TLS records hold, both ways at once. */
 START_TEST(bulk_of_redis)
 {
-    static const struct kv_script echo = {"echo", "return ARGV[1]"};
+    static const struct kv_script echo = {"echo", "return ARGV[1]", .only_reads = true};
     struct conf *conf = configure(REDIS, &(struct want){0});
     struct error err = {0}, errs[8];
     struct kv *kv = kv_open(conf, "test", &err);

@@ -247,7 +247,7 @@ static void load_then_silence(struct peer *peer, int fd)
 /* Only NOSCRIPT may lead to EVAL: whoever repeats a time-out by itself applies effects twice. */
 START_TEST(a_lost_script_call_is_not_repeated)
 {
-    static const struct kv_script script = {"script", "return 1"};
+    static const struct kv_script script = {"script", "return 1", false};
     struct kv_call call = {&script, NULL, 0, NULL, 0};
     struct peer peer;
     struct error err;

@@ -98,6 +98,10 @@ X(redis, database, INT, 0, 0, 15, RESTART, "Database number; a cluster has only 
 X(redis, connect_timeout, DURATION, 3000, 100, 60000, RESTART, "Time-out for connecting.")
 X(redis, command_timeout, DURATION, 3000, 100, 60000, RESTART,
   "Longest wait for an answer; a script that takes longer counts as unknown and is repeated.")
+X(redis, wait_replicas, INT, 0, 0, 10, RESTART,
+  "After each round trip with scripts that write, wait (WAIT) until so many replicas have what it wrote. 0: do not. What is not confirmed in time counts as done all the same: it is counted and told, and after a failover the walk finds what is missing.")
+X(redis, wait_timeout, DURATION, 100, 1, 10000, RESTART,
+  "How long redis.wait_replicas are waited for; the most that each such round trip takes longer while a replica lags or is away.")
 
 X(create, queue, STRING, "order.create", 1, 200, RESTART, "Work queue that the create lanes consume.")
 X(create, lanes, INT, 2, 1, 64, RESTART, "Create lanes (threads) in this process; each has its own connections.")

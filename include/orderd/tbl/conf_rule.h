@@ -8,6 +8,7 @@
 X(broker, reconnect_min, 1, broker, reconnect_max)
 X(mysql, reconnect_min, 1, mysql, reconnect_max)
 X(mysql, lock_wait_timeout, 2, mysql, read_timeout)
+X(redis, wait_timeout, 2, redis, command_timeout)
 X(create, batch_max, 1, create, prefetch)
 X(payment, batch_max, 1, payment, prefetch)
 X(cancel, batch_max, 1, cancel, prefetch)

@@ -43,6 +43,7 @@ X(DB_WARNING, WARNING, 5, "db_warning", "the database is usable but not as it sh
 
 X(KV_UP, INFO, 5, "kv_up", "connected to Redis")
 X(KV_DOWN, WARNING, 5, "kv_down", "Redis is away; connecting again")
+X(KV_WAIT_SHORT, WARNING, 1, "kv_wait_short", "too few replicas confirmed what was written in Redis; a failover now would lose it, and the walk would mend it")
 
 /* relay */
 X(RELAY_FAILED, WARNING, 20, "relay_failed", "local message could not be sent; it is tried again")

@@ -25,6 +25,8 @@ X(STOCK_UNITS_RETURNED, "stock_units_returned_total", "Units put back into Redis
 X(STOCK_UNITS_SOLD, "stock_units_sold_total", "Units of paid orders that went from reserved to sold in Redis.")
 X(STOCK_PAID_GONE, "stock_paid_gone_total", "Paid orders whose units had been given back in Redis.")
 X(STOCK_UNITS_FORFEITED, "stock_units_forfeited_total", "Units that did not go back to Redis, since the database never had them.")
+X(KV_WAITS, "redis_waits_total", "Round trips to Redis that waited for replicas.")
+X(KV_WAITS_SHORT, "redis_waits_short_total", "Round trips to Redis that fewer replicas than redis.wait_replicas confirmed in time; a failover would lose them.")
 X(ACTIVITIES_MOVED, "activities_moved_total", "Sales that began or ended by time.")
 X(ACTIVITIES_TOLD, "activities_told_total", "Times that shards and gates had to be told what the database says of an activity.")
 X(CLOCK_SKEW, "clock_skew_total", "Orders stamped in the future as seen by this host.")

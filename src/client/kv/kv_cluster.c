@@ -123,7 +123,7 @@ static void send_alone(struct trip *t, size_t server, struct item *item)
 static void send_scripts(struct trip *t, size_t server, struct item **items, size_t count)
 {
     struct kv_call *calls = check_calloc(count, sizeof *calls);
-    redisReply **raw = check_calloc(count, sizeof *raw);
+    redisReply **raw = check_calloc(count + 1, sizeof *raw);
     struct error err;
     struct kv *link = kv_map_link(t->c, server, &err);
     bool ok;

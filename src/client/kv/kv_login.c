@@ -18,6 +18,9 @@ struct kv_site kv_site_of(const struct conf *conf, const char *host, int port)
                             .database = conf->redis_database,
                             .connect_timeout = conf->redis_connect_timeout,
                             .command_timeout = conf->redis_command_timeout,
+                            .wait_replicas = conf->redis_wait_replicas,
+                            .wait_timeout = conf->redis_wait_timeout,
+
                             .tls = conf->redis_tls != CONF_TLS_OFF ? conf : NULL};
 }
 
@@ -116,5 +119,7 @@ struct kv *kv_connect(const struct kv_site *site, const char *name, struct error
         return NULL;
     }
     kv->timeout_ms = site->command_timeout;
+    kv->wait_replicas = site->wait_replicas;
+    kv->wait_ms = site->wait_timeout;
     return kv;
 }

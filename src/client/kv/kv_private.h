@@ -36,8 +36,9 @@ struct kv {
     char peer[320]; /* "host:port", for sentences */
     struct kv_loaded *loaded;
     size_t loaded_count;
-    struct kv_watch *watch;     /* NULL without Sentinels */
-    struct kv_cluster *cluster; /* NULL outside of one */
+    int64_t wait_replicas, wait_ms; /* 0: nobody waits for replicas */
+    struct kv_watch *watch;         /* NULL without Sentinels */
+    struct kv_cluster *cluster;     /* NULL outside of one */
 };
 
 /* kv_login.c: where one server is and how to log in there. The texts are borrowed; NULL is as good as "". */
@@ -46,6 +47,7 @@ struct kv_site {
     int port;
     const char *user, *password;
     int64_t database, connect_timeout, command_timeout;
+    int64_t wait_replicas, wait_timeout;
     const struct conf *tls; /* whose redis.tls rows it is; NULL: plain text */
 };
 
@@ -99,6 +101,11 @@ bool kv_error_is(const redisReply *reply, const char *word);
 ORDERD_MUST_CHECK bool kv_script_run(struct kv *kv, const struct kv_call *calls, size_t count, redisReply **raw,
                                      struct error *err);
 void kv_script_add_whole(struct kv *kv, const struct kv_call *call); /* as EVAL, to kv->out */
+
+/* kv_wait.c: appends WAIT to kv->out where one of these calls may write and the configuration wants it; true: its
+ * answer comes last, and is for kv_wait_note, which takes it, counts it and tells where it is too little. */
+bool kv_wait_add(struct kv *kv, const struct kv_call *calls, size_t count);
+void kv_wait_note(const struct kv *kv, redisReply *reply);
 
 /* kv_reply.c */
 struct kv_reply *kv_reply_wrap(redisReply *reply);

@@ -78,12 +78,25 @@ static void add_call(struct kv *kv, const struct kv_call *call, const char *verb
         kv_request_add(kv, call->args[i]);
 }
 
+/* What is in kv->out, `expected` answers, and WAIT behind it; replies has room for one more. */
+static bool exchange(struct kv *kv, const struct kv_call *calls, size_t count, redisReply **replies, size_t expected,
+                     struct error *err)
+{
+    bool waits = kv_wait_add(kv, calls, count);
+
+    if (!kv_exchange(kv, replies, expected + waits, err))
+        return false;
+    if (waits)
+        kv_wait_note(kv, replies[expected]);
+    return true;
+}
+
 /* Repeats with EVAL those calls, and only those, that the server refused before running them. */
 static bool repeat_unknown(struct kv *kv, const struct kv_call *calls, size_t count, redisReply **replies,
                            struct error *err)
 {
     size_t *which = check_calloc(count, sizeof *which);
-    redisReply **again = check_calloc(count, sizeof *again);
+    redisReply **again = check_calloc(count + 1, sizeof *again);
     size_t n = 0;
     bool ok = true;
 
@@ -95,7 +108,7 @@ static bool repeat_unknown(struct kv *kv, const struct kv_call *calls, size_t co
         kv_script_add_whole(kv, &calls[i]);
     }
     if (n > 0)
-        ok = kv_exchange(kv, again, n, err);
+        ok = exchange(kv, calls, count, again, n, err);
     if (!ok && n < count) /* whose answers go with it */
         err->code = ERROR_KV_LOST;
     for (size_t i = 0; i < n && ok; i++) {
@@ -136,7 +149,7 @@ bool kv_script_run(struct kv *kv, const struct kv_call *calls, size_t count, red
         raw[i] = NULL;
         add_call(kv, &calls[i], "EVALSHA", slice_of(find(kv, calls[i].script)->sha));
     }
-    ok = kv_exchange(kv, raw, count, err) && repeat_unknown(kv, calls, count, raw, err);
+    ok = exchange(kv, calls, count, raw, count, err) && repeat_unknown(kv, calls, count, raw, err);
     for (size_t i = 0; i < count && !ok; i++) {
         if (raw[i])
             freeReplyObject(raw[i]);
@@ -156,7 +169,7 @@ bool kv_script_pipeline(struct kv *kv, const struct kv_call *calls, size_t count
         return kv_cluster_pipeline(kv, calls, count, replies, errs, err);
     if (kv->watch && !kv_sentinel_check(kv, err))
         return false;
-    raw = check_calloc(count, sizeof *raw);
+    raw = check_calloc(count + 1, sizeof *raw);
     ok = kv_script_run(kv, calls, count, raw, err);
     if (ok)
         hand_out(kv, raw, count, replies, errs);

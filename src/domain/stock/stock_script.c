@@ -7,7 +7,8 @@
 #undef X
 
 static const struct kv_script scripts[STOCK_SCRIPT_COUNT] = {
-#define X(script, name) [STOCK_SCRIPT_##script] = {#name, stock_lua_##name},
+#define ONLY_READS(script) ((script) == STOCK_SCRIPT_AUDIT || (script) == STOCK_SCRIPT_LOOK)
+#define X(script, name)    [STOCK_SCRIPT_##script] = {#name, stock_lua_##name, ONLY_READS(STOCK_SCRIPT_##script)},
 #include "orderd/tbl/script.h"
 #undef X
 };
