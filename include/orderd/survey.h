@@ -53,6 +53,8 @@ struct survey_stock {
     int64_t taken, ended;                /* orders that were ever reserved, and those of them that are not any more;
                                           * a little more where web tiers were refused */
     int32_t missing, damaged, paused;    /* shards; damaged: or of another epoch */
+    int32_t empty;                       /* shards with nothing left: their buyers are told that it is sold out */
+    int64_t left_least, left_most;       /* of the shards that are there; 0 where none is */
     bool whole;                          /* every shard is there and not paused */
 };
 
@@ -130,6 +132,7 @@ struct survey_activity {
     int64_t held_unpaid, due_soon, overdue, paid, closed; /* MySQL, orders */
     int64_t counted_at;                                   /* wall ms: when those were counted */
     int64_t shard_count, shard_missing, shard_damaged, shard_paused;
+    int64_t shard_empty, shard_left_least, shard_left_most;
     int64_t redis_off, available, live, mysql_off, in_flight, drift;
     int64_t reconcile_at;
     int reconcile_verdict; /* enum balance_verdict; -1: none */

@@ -45,13 +45,17 @@ START_TEST(shards_are_summed)
     survey_stock_sum(&a, audits, &s);
     ck_assert(s.cap == 110 && s.left == 70 && s.held == 30 && s.sold == 8 && s.gone == 2);
     ck_assert(s.taken == 21 && s.ended == 6);
+    ck_assert(s.empty == 0 && s.left_least == 10 && s.left_most == 60); /* of those that are there */
     ck_assert(s.missing == 1 && s.damaged == 1 && s.paused == 1 && !s.whole);
+    audits[1].left = 0;
+    survey_stock_sum(&a, audits, &s);
+    ck_assert(s.empty == 1 && s.left_least == 0 && s.left_most == 60);
     a.shards = 1;
     survey_stock_sum(&a, audits, &s);
-    ck_assert(s.whole);
+    ck_assert(s.whole && s.empty == 0 && s.left_least == 60 && s.left_most == 60);
     audits[0].code = STOCK_AUDIT_DAMAGED;
     survey_stock_sum(&a, audits, &s);
-    ck_assert(s.damaged == 1 && !s.whole && s.left == 0);
+    ck_assert(s.damaged == 1 && !s.whole && s.left == 0 && s.left_least == 0 && s.left_most == 0);
 }
 END_TEST
 

@@ -3,8 +3,19 @@
 
 #include "orderd/survey.h"
 
+static void note_left(struct survey_stock *out, int64_t left, bool first)
+{
+    out->empty += left <= 0;
+    if (first || left < out->left_least)
+        out->left_least = left;
+    if (first || left > out->left_most)
+        out->left_most = left;
+}
+
 void survey_stock_sum(const struct activity *activity, const struct stock_audit *audits, struct survey_stock *out)
 {
+    bool first = true;
+
     *out = (struct survey_stock){0};
     for (int32_t i = 0; i < activity->shards; i++) {
         const struct stock_audit *a = &audits[i];
@@ -17,6 +28,8 @@ void survey_stock_sum(const struct activity *activity, const struct stock_audit 
             out->damaged++;
             continue;
         }
+        note_left(out, a->left, first);
+        first = false;
         out->paused += a->paused != 0;
         out->cap += a->cap;
         out->left += a->left;

@@ -152,6 +152,7 @@ static void forget_stock(struct survey_activity *e)
 {
     e->left = e->held = e->sold = e->gone = e->redis_off = e->in_flight = e->drift = SURVEY_UNKNOWN;
     e->shard_missing = e->shard_damaged = e->shard_paused = SURVEY_UNKNOWN;
+    e->shard_empty = e->shard_left_least = e->shard_left_most = SURVEY_UNKNOWN;
     e->rate = e->sold_out_s = NAN;
 }
 
@@ -188,6 +189,9 @@ static void note_stock(struct sale *sale, const struct survey_stock *stock, int6
     e->shard_missing = stock->missing;
     e->shard_damaged = stock->damaged;
     e->shard_paused = stock->paused;
+    e->shard_empty = readable ? stock->empty : SURVEY_UNKNOWN;
+    e->shard_left_least = readable ? stock->left_least : SURVEY_UNKNOWN;
+    e->shard_left_most = readable ? stock->left_most : SURVEY_UNKNOWN;
     e->left = readable ? stock->left : SURVEY_UNKNOWN;
     e->held = readable ? stock->held : SURVEY_UNKNOWN;
     e->sold = readable ? stock->sold : SURVEY_UNKNOWN;

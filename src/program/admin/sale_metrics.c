@@ -84,6 +84,9 @@ static const struct {
     G("activity_missing_shards", shard_missing, "Shards that are not in Redis, whether they should be by now or not."),
     G("activity_damaged_shards", shard_damaged, "Shards that are damaged or of another epoch."),
     G("activity_paused_shards", shard_paused, "Shards that are paused."),
+    G("activity_empty_shards", shard_empty, "Shards with nothing left: their buyers are told that it is sold out."),
+    G("activity_shard_left_least_units", shard_left_least, "Units left in the shard that has the fewest."),
+    G("activity_shard_left_most_units", shard_left_most, "Units left in the shard that has the most."),
 };
 #undef G
 
