@@ -54,7 +54,7 @@ static void write_group(FILE *f, enum server server, const struct want *w)
     const char *port = or_else(w->port, testing_env(servers[server].tls_port));
 
     fprintf(f, "%s: { host = \"%s\"; port = %s; connect_timeout = \"%s\"; tls = \"%s\";", servers[server].group,
-            or_else(w->host, "127.0.0.1"), port, or_else(w->timeout, "5s"), tls);
+            or_else(w->host, "127.0.0.1"), port, or_else(w->timeout, "20s"), tls);
     if (strcmp(tls, "verify") == 0)
         fprintf(f, " tls_ca_file = \"%s\";", file(or_else(w->ca, "ca.pem")));
     if (cert[0])
