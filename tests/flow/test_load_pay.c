@@ -175,7 +175,8 @@ static void expand(char *out, size_t size, const char *text, const struct victim
 
 static void check_fault(int i, const struct victims *v)
 {
-    char text[512], *last = strrchr(faults[i].broken, ' ');
+    char text[512];
+    const char *last = strrchr(faults[i].broken, ' ');
     const char *check = last ? last + 1 : faults[i].broken;
 
     expand(text, sizeof text, faults[i].sql, v);
