@@ -75,6 +75,7 @@ static void write_others(void)
     write_file("broken.conf", "broker: {\n  port = ;\n};\n");
     write_file("wrong.conf", "redis: { port = 1;\n database = 16; };\n");
     write_file("loop.conf", "@include \"loop.conf\"\n");
+    write_file("twice.conf", "@include \"twice.conf\"\n@include \"twice.conf\"\n");
     write_file("empty", "");
     write_file("newline", "\n");
     write_file("two_lines", "first\nsecond\n");
@@ -172,6 +173,7 @@ static const struct {
     {"@include \"absent.conf\"\n", "orderd.conf:1: cannot open include file"},
     {"@include \"broken.conf\"\n", "broken.conf:2: syntax error"},
     {"@include \"loop.conf\"\n", "loop.conf:1: include file nesting too deep"},
+    {"@include \"twice.conf\"\n", "twice.conf:2: @include: more than 64 files are included"},
     {"@include \"wrong.conf\"\n", "wrong.conf:2: redis.database: 16 is out of range (expected a number from 0 to 15)"},
     /* secrets */
     {"\nmysql: { password_file = \"absent\"; };",

@@ -11,10 +11,13 @@
 #include "conf_lexer.h"
 
 #define DEPTH_LIMIT 10 /* libconfig's own; it reports what is deeper */
+#define INCLUDES_LIMIT                                                                                                 \
+    64 /* a file that includes itself twice would be read a thousand times on the way to that depth */
 
 struct scan {
     const char *main_path;
     int files;        /* how many includes deep */
+    int included;     /* how many in all */
     int braces;       /* how many groups deep */
     char section[64]; /* the group at depth 1 */
     char name[64];    /* the last name seen: the key, where a value follows */
@@ -80,6 +83,9 @@ static bool include(struct scan *scan, const char *path, unsigned line, struct s
 
     if (name.len >= sizeof text || scan->files == DEPTH_LIMIT)
         return true;
+    if (++scan->included > INCLUDES_LIMIT)
+        return error_set(scan->err, ERROR_CONF_INVALID, "%s:%u: @include: more than %d files are included", path, line,
+                         INCLUDES_LIMIT);
     keep(text, sizeof text, name);
     conf_file_beside(scan->main_path, text, &file);
     if (stat(file.data, &st) == 0) {
