@@ -197,7 +197,8 @@ static bool read_page(struct reading *r, struct db *db, int64_t from, struct str
     strbuf_add_str(sql,
                    "SELECT order_no,TIMESTAMPDIFF(MICROSECOND,'1970-01-01',created_at) FROM orders WHERE order_no IN(");
     for (int64_t i = from; i < to; i++)
-        strbuf_addf(sql, "%s'%s'", i > from ? "," : "", idset_text(&r->f->run->book.ids, r->f->first + (uint32_t)i));
+        strbuf_addf(sql, "%s'%s'", i > from ? "," : "",
+                    order_no_checked(idset_text(&r->f->run->book.ids, r->f->first + (uint32_t)i)));
     strbuf_add_char(sql, ')');
     return db_query(db, (struct slice){sql->data, sql->len}, on_row, r, err);
 }

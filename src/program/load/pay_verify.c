@@ -84,7 +84,7 @@ static bool read_page(struct reading *r, struct db *db, size_t from, struct strb
         strbuf_reset(sql);
         strbuf_add_str(sql, queries[q].select);
         for (size_t i = from; i < to; i++)
-            strbuf_addf(sql, "%s'%s'", i > from ? "," : "", idset_text(&r->bills->ids, (uint32_t)i));
+            strbuf_addf(sql, "%s'%s'", i > from ? "," : "", order_no_checked(idset_text(&r->bills->ids, (uint32_t)i)));
         strbuf_add_char(sql, ')');
         ok = db_query(db, (struct slice){sql->data, sql->len}, queries[q].on_row, r, err);
     }
