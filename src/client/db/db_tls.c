@@ -71,8 +71,9 @@ static struct tls_session session_of(const struct conf *conf, const char *name)
 bool db_tls_check_files(const struct conf *conf, const char *name, struct error *err)
 {
     struct tls_session s = session_of(conf, name);
+    bool any = s.peer.ca || s.peer.cert;
 
-    return mode_of(conf) == CONF_MYSQL_TLS_OFF || db_probe_files(&s, err);
+    return !any || mode_of(conf) == CONF_MYSQL_TLS_OFF || db_probe_files(&s, err);
 }
 
 bool db_tls_refused(struct db *db, const struct conf *conf, const char *name, struct error *err)
