@@ -16,6 +16,7 @@ GRANT SELECT, INSERT ON dead_letter_action TO 'orderd'@'%';
 GRANT SELECT, INSERT, UPDATE, DELETE ON replica TO 'orderd'@'%';
 GRANT SELECT, INSERT, UPDATE ON survey TO 'orderd'@'%';
 GRANT SELECT, INSERT ON dead_letter_made TO 'orderd'@'%';
+GRANT SELECT, INSERT, UPDATE ON stock_transfer TO 'orderd'@'%';
 
 -- People, by orderctl: the same, and new activities.
 GRANT SELECT ON schema_migration TO 'orderctl'@'%';
@@ -31,6 +32,7 @@ GRANT SELECT, INSERT ON dead_letter_action TO 'orderctl'@'%';
 GRANT SELECT, INSERT, UPDATE, DELETE ON replica TO 'orderctl'@'%';
 GRANT SELECT, INSERT, UPDATE ON survey TO 'orderctl'@'%';
 GRANT SELECT, INSERT ON dead_letter_made TO 'orderctl'@'%';
+GRANT SELECT, INSERT, UPDATE ON stock_transfer TO 'orderctl'@'%';
 
 -- A producer of local messages.
 GRANT INSERT, SELECT (message_key, state), UPDATE (state, sent_at, due_at) ON local_message TO 'shop'@'%';

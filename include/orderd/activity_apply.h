@@ -26,6 +26,7 @@ struct activity_look {
     int32_t faults[SHARD_FAULT_COUNT]; /* shards by what is wrong with them */
     int32_t first[SHARD_FAULT_COUNT];  /* the first of these shards; -1 */
     int64_t cap;                       /* units in the shards that are there */
+    int64_t transfer;                  /* units that left one of them for another and have not come yet */
     int64_t redis_now;                 /* the clock of Redis, ms since 1970 */
 };
 

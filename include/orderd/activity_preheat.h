@@ -27,7 +27,8 @@ const char *activity_shard_state_name(enum activity_shard_state state);
 struct activity_shard {
     struct stock_plan plan;
     enum activity_shard_state state;
-    int64_t left; /* units in it now; -1 where there is none */
+    int64_t left;     /* units in it now; -1 where there is none */
+    int64_t transfer; /* units that left it for another shard, less those that came */
 };
 
 /* Looks at all shards first and changes nothing where one of them is in the way: REFUSED, with what is there. Then

@@ -240,6 +240,28 @@ struct stock_restocked {
 ORDERD_MUST_CHECK bool stock_restock(struct kv *kv, const struct stock_restock *what, struct stock_restocked *out,
                                      struct error *err);
 
+/* Units go from one shard to another in two steps, each of them once for an id however often it is repeated:
+ * activity_transfer.h. The id is that of the row that was written first. */
+struct stock_transfer {
+    int64_t activity;
+    int shard;
+    int64_t id;    /* 1 or more */
+    int64_t units; /* 1 to 999999999 */
+    int64_t epoch;
+};
+
+struct stock_transferred {
+    int code;      /* STOCK_LEND_* or STOCK_BORROW_* */
+    int64_t units; /* of this transfer that have gone or come, by this call or before */
+    int64_t left;
+    char note[STOCK_NOTE_MAX];
+};
+
+ORDERD_MUST_CHECK bool stock_lend(struct kv *kv, const struct stock_transfer *what, struct stock_transferred *out,
+                                  struct error *err);
+ORDERD_MUST_CHECK bool stock_borrow(struct kv *kv, const struct stock_transfer *what, struct stock_transferred *out,
+                                    struct error *err);
+
 struct stock_extend {
     int64_t activity;
     int shard;

@@ -50,6 +50,7 @@
 /* What its shards say together. */
 struct survey_stock {
     int64_t cap, left, held, sold, gone; /* units in the shards that are there */
+    int64_t transfer;                    /* lent by one of them and not yet come to another */
     int64_t taken, ended;                /* orders that were ever reserved, and those of them that are not any more;
                                           * a little more where web tiers were refused */
     int32_t missing, damaged, paused;    /* shards; damaged: or of another epoch */

@@ -254,6 +254,49 @@ static void step_reclaim(struct testing_shard *s)
     ck_assert_int_eq(r.forfeited, forfeited);
 }
 
+/* Few ids, so that many calls repeat an earlier one. lent, borrowed: units + 1; 0: not tried yet. */
+#define TRANSFERS 10
+
+static int lent[TRANSFERS + 1], borrowed[TRANSFERS + 1], out;
+
+static void step_lend(struct testing_shard *s)
+{
+    int id = 1 + dice(TRANSFERS), units = 1 + dice(6);
+    const struct stock_transfer what = {s->plan.activity, s->plan.shard, id, units, s->plan.epoch};
+    int expected = lent[id] > 1                    ? STOCK_LEND_ALREADY
+                   : lent[id] == 1 || left < units ? STOCK_LEND_SHORT
+                                                   : STOCK_LEND_LENT;
+    struct stock_transferred t;
+    struct error err;
+
+    ck_assert_ok(stock_lend(s->kv, &what, &t, &err), &err);
+    agree(STOCK_SCRIPT_LEND, t.code, expected);
+    if (!lent[id])
+        lent[id] = (expected == STOCK_LEND_LENT ? units : 0) + 1;
+    if (expected == STOCK_LEND_LENT)
+        left -= units, s->plan.cap = cap -= units, out += units;
+    ck_assert_int_eq(t.units, lent[id] - 1);
+    ck_assert_int_eq(t.left, left);
+}
+
+static void step_borrow(struct testing_shard *s)
+{
+    int id = 1 + dice(TRANSFERS), units = 1 + dice(6);
+    const struct stock_transfer what = {s->plan.activity, s->plan.shard, id, units, s->plan.epoch};
+    int expected = borrowed[id] ? STOCK_BORROW_ALREADY : STOCK_BORROW_BORROWED;
+    struct stock_transferred t;
+    struct error err;
+
+    ck_assert_ok(stock_borrow(s->kv, &what, &t, &err), &err);
+    agree(STOCK_SCRIPT_BORROW, t.code, expected);
+    if (!borrowed[id]) {
+        borrowed[id] = units + 1;
+        left += units, s->plan.cap = cap += units, out -= units;
+    }
+    ck_assert_int_eq(t.units, borrowed[id] - 1);
+    ck_assert_int_eq(t.left, left);
+}
+
 static void step_restock(struct testing_shard *s)
 {
     int seen = cap + (dice(4) == 0), wanted = dice(4) ? CAP - 15 + dice(31) : cap;
@@ -332,7 +375,9 @@ static void step_rebuild(struct testing_shard *s)
     }
     ck_assert_int_eq(r.dropped, in_ledger);
     left = cap;
-    held = sold = forfeited = 0;
+    held = sold = forfeited = out = 0;
+    memset(lent, 0, sizeof lent);
+    memset(borrowed, 0, sizeof borrowed);
     memset(marks, 0, sizeof marks);
     expire_at = s->plan.expire_at;
     adopt_the_living(s);
@@ -347,7 +392,13 @@ static void step_remove(struct testing_shard *s)
 
 static void step_shard(struct testing_shard *s)
 {
-    switch (dice(10)) {
+    switch (dice(12)) {
+    case 10:
+        step_lend(s);
+        break;
+    case 11:
+        step_borrow(s);
+        break;
     case 0:
     case 1:
     case 2:
@@ -407,6 +458,7 @@ static void compare(struct testing_shard *s)
         marked += marks[i / LIMIT][i % LIMIT] != 0;
     ck_assert_int_eq(a.cap, cap);
     ck_assert_int_eq(a.left, left);
+    ck_assert_int_eq(a.out, out);
     ck_assert_int_eq(a.held, held);
     ck_assert_int_eq(a.sold, sold);
     ck_assert_int_eq(a.forfeited, forfeited);
@@ -444,7 +496,8 @@ static bool provoked(enum stock_script script, int code)
                  {STOCK_SCRIPT_REBUILD, STOCK_REBUILD_CREATED},     {STOCK_SCRIPT_REBUILD, STOCK_REBUILD_OTHER_VALUES},
                  {STOCK_SCRIPT_REBUILD, STOCK_REBUILD_NEWER_EPOCH}, {STOCK_SCRIPT_REMOVE, STOCK_REMOVE_REMOVED},
                  {STOCK_SCRIPT_REMOVE, STOCK_REMOVE_ABSENT},        {STOCK_SCRIPT_REMOVE, STOCK_REMOVE_ON_SALE},
-                 {STOCK_SCRIPT_REMOVE, STOCK_REMOVE_OTHER_EPOCH}};
+                 {STOCK_SCRIPT_REMOVE, STOCK_REMOVE_OTHER_EPOCH},   {STOCK_SCRIPT_LEND, STOCK_LEND_OTHER_EPOCH},
+                 {STOCK_SCRIPT_BORROW, STOCK_BORROW_OTHER_EPOCH}};
 
     if (script == STOCK_SCRIPT_AUDIT || script == STOCK_SCRIPT_LOOK || script == STOCK_SCRIPT_ANNOUNCE || code <= -8 ||
         strcmp(stock_code_name(script, code), "no_shard") == 0)

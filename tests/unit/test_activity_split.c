@@ -2,8 +2,10 @@
 #include "testing.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "orderd/activity_restock.h"
+#include "orderd/activity_transfer.h"
 
 #define SHARDS_MAX 5
 
@@ -88,6 +90,35 @@ START_TEST(any)
 }
 END_TEST
 
+/* ---- transfers ---- */
+
+static const struct {
+    int64_t left[4];
+    size_t moves;
+    int64_t then[4];
+} levels[] = {
+    {{5, 6, 7, 8}, 0, {5, 6, 7, 8}}, {{0, 0, 0, 0}, 0, {0, 0, 0, 0}},      {{0, 1, 1, 1}, 0, {0, 1, 1, 1}},
+    {{0, 2, 1, 1}, 1, {1, 1, 1, 1}}, {{0, 100, 3, 0}, 2, {25, 50, 3, 25}}, {{0, 7, 9, 0}, 2, {4, 4, 5, 3}},
+    {{3, 0, 0, 0}, 2, {1, 1, 1, 0}},
+};
+
+START_TEST(empty_shards_get_half_of_the_fullest)
+{
+    struct activity_move moves[ACTIVITY_MOVES_MAX];
+    int64_t then[4];
+    size_t count = activity_transfer_plan(levels[_i].left, 4, moves);
+
+    memcpy(then, levels[_i].left, sizeof then);
+    ck_assert_uint_eq(count, levels[_i].moves);
+    for (size_t i = 0; i < count; i++) {
+        then[moves[i].from] -= moves[i].units;
+        then[moves[i].to] += moves[i].units;
+    }
+    for (int i = 0; i < 4; i++)
+        ck_assert_msg(then[i] == levels[_i].then[i], "row %d, shard %d: %d", _i, i, (int)then[i]);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("activity_split");
@@ -96,6 +127,7 @@ int main(void)
     tcase_add_loop_test(t, by_hand, 0, sizeof rows / sizeof *rows);
     tcase_add_test(t, as_the_preheat);
     tcase_add_test(t, any);
+    tcase_add_loop_test(t, empty_shards_get_half_of_the_fullest, 0, sizeof levels / sizeof *levels);
     suite_add_tcase(s, t);
     return testing_main(s);
 }

@@ -53,6 +53,11 @@ X(WALK_BEFORE_MEND, "walk.before_mend")       /* returns, settlements, adoptions
 X(WALK_AFTER_MEND, "walk.after_mend")
 X(WALK_AFTER_GIVING_UP, "walk.after_giving_up") /* the decision is durable, not handed over or counted */
 X(WALK_BEFORE_RECORD, "walk.before_record")   /* all is done, the walk is not written down */
+/* transfers between shards */
+X(TRANSFER_AFTER_PLAN, "transfer.after_plan")     /* written down, nothing has moved */
+X(TRANSFER_AFTER_LEND, "transfer.after_lend")     /* the units have left one shard and are in none */
+X(TRANSFER_AFTER_BORROW, "transfer.after_borrow") /* they have come to the other, the row does not say so */
+
 /* dead letters */
 X(DRAIN_BEFORE_COMMIT, "drain.before_commit") /* letters are in the transaction, none is committed */
 X(DRAIN_AFTER_COMMIT, "drain.after_commit")   /* their rows are there, nobody knows */

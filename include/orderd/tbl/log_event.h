@@ -104,4 +104,5 @@ X(WALK_BLIND, WARNING, -5, "walk_blind", "how much waits in the create queue is 
 X(WALK_RECOVERED, WARNING, 20, "walk_recovered", "an order's message was lost; it is sent again")
 X(WALK_NOT_MENDED, WARNING, 20, "walk_not_mended", "a repair did not succeed; the next walk tries again")
 X(WALK_GAVE_UP, ERROR, 20, "walk_gave_up", "the order was sent again as often as allowed and is still not there; it is rejected, its stock goes back")
+X(WALK_LEVELLED, INFO, 5, "walk_levelled", "units went from full shards to empty ones")
 X(WALK_NEEDS_PERSON, ERROR, 20, "walk_needs_person", "something is wrong that no program can put right; see `orderctl reconcile`")

@@ -52,6 +52,7 @@ X(WALK_ADOPTED, "walk_adopted_total", "Live orders that Redis had forgotten, or 
 X(WALK_KEPT, "walk_kept_total", "Shards whose keys were given a later or a lost end of life.")
 X(WALK_UNITS_RECLAIMED, "walk_units_reclaimed_total", "Forfeited units put back on sale.")
 X(WALK_RESTOCKED, "walk_restocked_total", "Activities whose shards were given the caps of a restock that was cut short.")
+X(WALK_UNITS_MOVED, "walk_units_moved_total", "Units that went from the fullest shard to an empty one.")
 X(WALK_GIVEN_UP, "walk_given_up_total", "Orders rejected as unrecoverable.")
 X(WALK_NOT_MENDED, "walk_not_mended_total", "Repairs of the walk that did not succeed, each tried again by the next one.")
 X(WALK_NEED_PERSON, "walk_need_person_total", "Findings that no walk repairs.")

@@ -72,6 +72,21 @@ X(RESTOCK, OTHER_EPOCH, -4, "other_epoch", "the shard has another epoch; nothing
 X(RESTOCK, DAMAGED, -8, "damaged", "the shard is damaged; nothing changed")
 X(RESTOCK, BAD_ARGUMENT, -9, "bad_argument", "an argument is out of its range; nothing changed")
 
+X(LEND, LENT, 1, "lent", "units left the shard")
+X(LEND, ALREADY, 2, "already", "they had left it before")
+X(LEND, SHORT, 0, "short", "too few units left; this transfer lends nothing")
+X(LEND, NO_SHARD, -1, "no_shard", "no such shard; nothing changed")
+X(LEND, OTHER_EPOCH, -4, "other_epoch", "the shard has another epoch; nothing changed")
+X(LEND, DAMAGED, -8, "damaged", "the shard is damaged; nothing changed")
+X(LEND, BAD_ARGUMENT, -9, "bad_argument", "an argument is out of its range; nothing changed")
+
+X(BORROW, BORROWED, 1, "borrowed", "units came to the shard")
+X(BORROW, ALREADY, 2, "already", "they had come before")
+X(BORROW, NO_SHARD, -1, "no_shard", "no such shard; nothing changed")
+X(BORROW, OTHER_EPOCH, -4, "other_epoch", "the shard has another epoch; nothing changed")
+X(BORROW, DAMAGED, -8, "damaged", "the shard is damaged; nothing changed")
+X(BORROW, BAD_ARGUMENT, -9, "bad_argument", "an argument is out of its range; nothing changed")
+
 X(EXTEND, EXTENDED, 1, "extended", "the times were changed")
 X(EXTEND, ALREADY, 0, "already", "the times were these already")
 X(EXTEND, NO_SHARD, -1, "no_shard", "no such shard; nothing changed")

@@ -20,3 +20,4 @@ X(ttl_gone)
 X(ttl_buyers)
 X(ttl_meta)
 X(now)         /* by the clock of Redis */
+X(out)         /* units that left by transfers, less those that came by them */

@@ -68,6 +68,7 @@ bool activity_look(struct kv *kv, const struct activity *a, struct stock_audit *
         out->faults[fault]++;
         out->first[fault] = out->first[fault] < 0 ? i : out->first[fault];
         out->cap += audits[i].cap;
+        out->transfer += audits[i].out;
         out->redis_now = audits[i].now > out->redis_now ? audits[i].now : out->redis_now;
     }
     return true;

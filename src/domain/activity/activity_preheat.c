@@ -97,6 +97,7 @@ static bool look(const struct preheat *p, struct activity_shard *shard)
         if (!as_planned(p, plan, &a))
             return false;
         shard->plan.cap = a.cap;
+        shard->transfer = a.out;
         return true;
     }
     shard->state = ACTIVITY_SHARD_HALF;
@@ -165,7 +166,7 @@ static bool each_shard(const struct preheat *p, bool (*step)(const struct prehea
         activity_plan(p->activity, i, &shard.plan);
         if (!step(p, &shard))
             return false;
-        cap += shard.plan.cap;
+        cap += shard.plan.cap + shard.transfer;
     }
     return sum_kept(p, cap);
 }

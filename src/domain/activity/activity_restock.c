@@ -5,6 +5,7 @@
 
 #include "orderd/activity_apply.h"
 #include "orderd/activity_store.h"
+#include "orderd/activity_transfer.h"
 #include "orderd/check.h"
 #include "orderd/fault.h"
 #include "orderd/order_store.h"
@@ -95,7 +96,11 @@ static bool look(struct restock *r)
     if (!activity_look(r->kv, r->activity, r->audits, &seen, r->err) || !shards_ready(r, &seen))
         return false;
     r->cap_sum = seen.cap;
-    return true;
+    return seen.transfer == 0 ||
+           error_set(r->err, ERROR_REFUSED,
+                     "%" PRId64 " units of activity %" PRId64
+                     " are on their way between its shards; the daemon's walk ends that, try again after it",
+                     seen.transfer, r->activity->id);
 }
 
 static void note_caps(const struct restock *r, bool first)
@@ -229,9 +234,12 @@ static bool cut_database(struct restock *r)
 
 static bool run(struct restock *r, bool dry_run)
 {
-    int64_t reachable;
+    int64_t reachable, moved;
 
-    if (!restockable(r) || !look(r))
+    if (!restockable(r) ||
+        (!dry_run && r->activity->preheated &&
+         !activity_transfer_finish(r->db, r->kv, r->activity, false, &moved, r->err)) ||
+        !look(r))
         return false;
     reachable = r->activity->preheated ? plan(r) : r->wanted;
     note_caps(r, true);

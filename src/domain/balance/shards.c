@@ -37,8 +37,8 @@ bool shard_quiet(const struct stock_audit *a, const struct stock_audit *b)
 {
     /* Whatever leaves the ledger makes `gone` longer, and whatever enters it makes `held` longer. */
     return a->code == STOCK_AUDIT_PRESENT && b->code == a->code && a->epoch == b->epoch && a->cap == b->cap &&
-           a->left == b->left && a->held == b->held && a->sold == b->sold && a->forfeited == b->forfeited &&
-           a->held_orders == b->held_orders && a->gone_orders == b->gone_orders;
+           a->out == b->out && a->left == b->left && a->held == b->held && a->sold == b->sold &&
+           a->forfeited == b->forfeited && a->held_orders == b->held_orders && a->gone_orders == b->gone_orders;
 }
 
 /* ---- how long its keys live ---- */

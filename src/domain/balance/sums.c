@@ -6,18 +6,15 @@
 
 #include "orderd/check.h"
 
-/* Shards that lend units to each other would have some in transfer; they do not yet. */
-#define IN_TRANSFER 0
-
 static void add_up(struct scan *scan, const struct stock_audit *audits)
 {
     struct balance_sums *sums = &scan->report->sums;
 
-    sums->cap = sums->left = sums->held = sums->sold = sums->forfeited = 0;
-    sums->transfer = IN_TRANSFER;
+    sums->cap = sums->left = sums->held = sums->sold = sums->forfeited = sums->transfer = 0;
     for (int i = 0; i < scan->report->activity.shards; i++) {
         sums->cap += audits[i].cap;
         sums->left += audits[i].left;
+        sums->transfer += audits[i].out;
         sums->held += audits[i].held;
         sums->sold += audits[i].sold;
         sums->forfeited += audits[i].forfeited;
@@ -99,7 +96,8 @@ static bool walked(const struct scan *scan, unsigned parts)
 static void check_forfeited(struct scan *scan, const struct stock_audit *audits, const struct row_sums *now)
 {
     const struct balance_sums *sums = &scan->report->sums;
-    int64_t had = now->available + now->live - sums->live_unknown - sums->left - sums->held - sums->sold;
+    int64_t had =
+        now->available + now->live - sums->live_unknown - sums->left - sums->transfer - sums->held - sums->sold;
 
     for (int i = 0; i < scan->report->activity.shards && had > 0; i++) {
         int64_t units = audits[i].forfeited < had ? audits[i].forfeited : had;

@@ -13,7 +13,8 @@
 --    left, cap, held, sold, forfeited (units), epoch, limit, starts_at, ends_at, paused, expire_at
 -- then as integers:
 --    orders in held, orders in gone, marks in buyers, the TTL in ms of stock, held, gone, buyers and meta (-2: no such
---    key, -1: no TTL), and the time of Redis in ms since 1970.
+--    key, -1: no TTL), the time of Redis in ms since 1970, and the units that left the shard by transfers less those that
+--    came by them (cap + out never changes by a transfer).
 -- In a shard that was only ever changed by these scripts, cap = left + held + sold + forfeited at every instant.
 
 if #KEYS ~= 5 or #ARGV ~= 0 then return {-9} end
@@ -33,4 +34,7 @@ answer[15] = redis.call('HLEN', KEYS[4])
 for i = 1, 5 do answer[15 + i] = redis.call('PTTL', KEYS[i]) end
 local time = redis.call('TIME')
 answer[21] = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+local out = redis.call('HGET', KEYS[5], 'out') or '0'
+if #out > 16 or (out ~= '0' and not string.find(out, '^%-?[1-9][0-9]*$')) then answer[1] = -8 end
+answer[22] = tonumber(out) or 0
 return answer

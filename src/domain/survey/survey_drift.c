@@ -32,6 +32,7 @@ void survey_stock_sum(const struct activity *activity, const struct stock_audit 
         first = false;
         out->paused += a->paused != 0;
         out->cap += a->cap;
+        out->transfer += a->out;
         out->left += a->left;
         out->held += a->held;
         out->sold += a->sold;
@@ -96,7 +97,7 @@ static bool still(const struct survey_stock *before, const struct survey_stock *
 /* While a restock is under way, the shards have the new caps a little later than MySQL the new total. */
 static int64_t off_in_redis(const struct activity *activity, const struct survey_stock *s, bool caps_differ_long)
 {
-    int64_t all = caps_differ_long ? activity->total_stock : s->cap;
+    int64_t all = caps_differ_long ? activity->total_stock - s->transfer : s->cap;
 
     return all - s->left - s->held - s->sold - s->gone;
 }

@@ -200,7 +200,7 @@ static void note_stock(struct sale *sale, const struct survey_stock *stock, int6
         note_rate(sale, now);
     else
         e->rate = e->sold_out_s = NAN;
-    if (!stock->whole || stock->cap == sale->activity.total_stock)
+    if (!stock->whole || stock->cap + stock->transfer == sale->activity.total_stock)
         sale->caps_differ_since = 0;
     else if (sale->caps_differ_since == 0)
         sale->caps_differ_since = now;

@@ -118,7 +118,7 @@ static bool finish(struct visit *v, struct error *err)
     v->done.need_person = count_for_others(&v->report);
     if (v->done.need_person > 0)
         tell_others(v);
-    if (v->deep && !walk_restock(v, err))
+    if ((v->deep && !walk_restock(v, err)) || !walk_level(v, err))
         return false;
     account(v);
     plan_next(v);

@@ -5,6 +5,7 @@
  *   keep.c      the keys in Redis, until the sale is settled
  *   mend.c      what is done about the findings of one page
  *   restock.c   a restock that was cut short
+ *   level.c     units between shards, where some are empty and others not
  *   give_up.c   the terminal decision about an order that cannot be recovered
  *   memory.c    what is remembered of an activity from one walk to the next
  *   frontier.c  how far the create lanes have come */
@@ -67,6 +68,10 @@ bool walk_mend(struct visit *visit, const struct balance_finding *findings, size
 /* Completes a restock that was cut short, where two deep walks in a row saw it. */
 bool walk_restock(struct visit *visit, struct error *err);
 
+/* ---- level.c ---- */
+/* Ends transfers between shards that were cut short, and begins new ones where a shard is empty. */
+bool walk_level(struct visit *visit, struct error *err);
+
 /* ---- give_up.c ---- */
 /* false, with visit->err: the database went away; perhaps it is decided. */
 bool walk_give_up(struct visit *visit, const struct balance_finding *finding);
@@ -77,6 +82,7 @@ struct memory {
     int64_t id;         /* of the activity */
     int64_t not_before; /* monotonic ms: after a failure, so that others can try */
     int64_t deep_after; /* monotonic ms: when the live orders are due again */
+    bool transfer_off;  /* in the last walk units were between two shards, without a transfer under way */
     bool caps_off;      /* in the last deep walk the caps were not MySQL's total */
     struct seen_list {
         struct seen *list;

@@ -26,6 +26,7 @@ struct view {
 struct balance {
     int32_t present, balanced; /* shards */
     int64_t cap, left, held, sold, forfeited;
+    int64_t transfer;      /* units between two shards */
     int64_t live;          /* units in live orders, MySQL */
     int64_t without_order; /* units that Redis has out and MySQL not in live orders; negative: the other way */
     bool shards_good, total_good, database_good, both_good;
@@ -71,6 +72,7 @@ static void add_shard(struct balance *b, const struct stock_audit *a)
     b->present += a->code == STOCK_AUDIT_PRESENT;
     b->balanced += a->code == STOCK_AUDIT_PRESENT && stock_audit_balances(a);
     b->cap += a->cap;
+    b->transfer += a->out;
     b->left += a->left;
     b->held += a->held;
     b->sold += a->sold;
@@ -88,9 +90,9 @@ static struct balance balance_of(const struct view *v)
         add_shard(&b, &v->audits[i]);
     b.without_order = b.held + b.sold - b.live;
     b.shards_good = b.balanced == v->shards;
-    b.total_good = b.cap == v->activity.total_stock;
+    b.total_good = b.cap + b.transfer == v->activity.total_stock;
     b.database_good = s->has_stock && s->total == v->activity.total_stock && s->total == s->available + b.live;
-    b.both_good = s->available == b.left + b.forfeited + b.without_order;
+    b.both_good = s->available == b.left + b.transfer + b.forfeited + b.without_order;
     return b;
 }
 
@@ -136,6 +138,7 @@ static void record_balance(struct strbuf *line, const struct balance *b)
     record_open(line, "balance", '{');
     record_number(line, "cap", b->cap);
     record_number(line, "left", b->left);
+    record_number(line, "in_transfer", b->transfer);
     record_number(line, "held", b->held);
     record_number(line, "sold", b->sold);
     record_number(line, "forfeited", b->forfeited);
@@ -283,7 +286,10 @@ static void print_balance(const struct ctl *ctl, const struct view *v, const str
     begin_verdict(ctl, b->shards_good);
     printf("%" PRId32 " of %" PRId32 " shards: cap = left + held + sold + forfeited\n", b->balanced, v->shards);
     begin_verdict(ctl, b->total_good);
-    printf("%" PRId64 " units in all shards, %" PRId64 " in the activity\n", b->cap, v->activity.total_stock);
+    printf("%" PRId64 " units in all shards, ", b->cap);
+    if (b->transfer != 0)
+        printf("%" PRId64 " between them, ", b->transfer);
+    printf("%" PRId64 " in the activity\n", v->activity.total_stock);
     begin_verdict(ctl, b->database_good);
     printf("MySQL: total %" PRId64 " = available %" PRId64 " + live %" PRId64 "\n", s->total, s->available, b->live);
     begin_verdict(ctl, b->both_good);
@@ -301,7 +307,8 @@ static void print_gates(const struct view *v)
     if (gates_told(v))
         printf("\n  Gates know that it is %s, since %s.\n", activity_state_name(v->activity.state), since);
     else
-        printf("\n  Gates have not been told; a running orderd does that within a\n  second, if its shards are there.\n");
+        printf(
+            "\n  Gates have not been told; a running orderd does that within a\n  second, if its shards are there.\n");
 }
 
 static void print_text(const struct ctl *ctl, const struct view *v)

@@ -157,9 +157,9 @@ static void judge_counters(struct shard *s, const struct stock_audit *a)
                        "shard %d: counts %" PRId64 " units held, its list has %" PRId64 " in %" PRId64 " orders",
                        s->number, a->held, s->held_units, s->held_orders);
     }
-    v->left += a->left;
+    v->left += a->left + a->out;
     v->forfeited += a->forfeited;
-    v->caps += a->cap;
+    v->caps += a->cap + a->out;
     v->reservations += s->held_orders;
 }
 

@@ -1,0 +1,40 @@
+/* Units that go from one shard of an activity to another. A buyer stays in his home shard; what is left elsewhere comes
+ * to him. Each transfer is a row first (table stock_transfer); then its units leave one shard together with as much of
+ * its cap, come to the other, and the row is marked. Both shards remember the row's id, so that each half happens once.
+ *
+ * Crash windows, each ended by activity_transfer_finish, whoever calls it:
+ *
+ *   row written                nothing has moved: it is done now, or void where too few units are left by now
+ *   units have left one shard  they are on sale nowhere (stock_audit's `out`, summed, says how many), and come now
+ *   they have come             the row is marked
+ *
+ * cap + out of a shard never changes by a transfer, and neither does left + out: so the books of all shards add up at
+ * any moment, whenever each of them was read. A failover of Redis may lose one of the halves after the row was marked:
+ * then the sum of `out` stays away from 0, and `again` repeats all transfers of the epoch, of which those that were
+ * lost happen. All callers hold activity_lock. Any thread; blocks for some round trips for each transfer. */
+#ifndef ORDERD_ACTIVITY_TRANSFER_H
+#define ORDERD_ACTIVITY_TRANSFER_H
+
+#include "orderd/activity.h"
+#include "orderd/kv.h"
+
+#define ACTIVITY_MOVES_MAX 32
+
+struct activity_move {
+    int32_t from, to;
+    int64_t units;
+};
+
+/* Which units should move, so that no shard is empty while another has two or more: half of what the fullest one has,
+ * at that time, to each empty one. Pure. Answers how many moves, at most ACTIVITY_MOVES_MAX. */
+size_t activity_transfer_plan(const int64_t *left, int32_t shards, struct activity_move moves[ACTIVITY_MOVES_MAX]);
+
+/* Writes these down. */
+ORDERD_MUST_CHECK bool activity_transfer_write(struct db *db, const struct activity *activity,
+                                               const struct activity_move *moves, size_t count, struct error *err);
+
+/* Does what is written down and not done; again: also what is done. *units: that came to a shard by this call. REFUSED where a shard is missing or damaged. */
+ORDERD_MUST_CHECK bool activity_transfer_finish(struct db *db, struct kv *kv, const struct activity *activity,
+                                                bool again, int64_t *units, struct error *err);
+
+#endif

@@ -1,0 +1,95 @@
+/* Units between shards. A buyer is served by his home shard; so that "sold out" is said only when all are empty, a
+ * shard that is empty gets half of what the fullest one has, once in each walk. */
+#include "walk_private.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "orderd/activity_apply.h"
+#include "orderd/activity_move.h"
+#include "orderd/activity_transfer.h"
+#include "orderd/check.h"
+#include "orderd/log.h"
+
+static bool begin_new(struct visit *v, const struct activity *a, const struct stock_audit *audits, int64_t *units,
+                      struct error *err)
+{
+    struct activity_move moves[ACTIVITY_MOVES_MAX];
+    int64_t *left = check_calloc((size_t)a->shards, sizeof *left);
+    size_t count;
+
+    for (int32_t i = 0; i < a->shards; i++)
+        left[i] = audits[i].left;
+    count = activity_transfer_plan(left, a->shards, moves);
+    free(left);
+    return count == 0 || (activity_transfer_write(v->walk->db, a, moves, count, err) &&
+                          activity_transfer_finish(v->walk->db, v->walk->kv, a, false, units, err));
+}
+
+/* Shards that are not all there and on sale have another end: a rebuild. */
+static bool level(struct visit *v, const struct activity *a, struct stock_audit *audits, struct error *err)
+{
+    struct db *db = v->walk->db;
+    struct kv *kv = v->walk->kv;
+    struct activity_look look;
+    int64_t ended = 0, begun = 0;
+    bool again = v->memory->transfer_off;
+
+    if (!activity_look(kv, a, audits, &look, err))
+        return false;
+    if (look.faults[SHARD_FINE] < a->shards)
+        return true;
+    /* Nobody else moves units while the lock is held: what is between shards now was left there. */
+    v->memory->transfer_off = look.transfer != 0;
+    if (!activity_transfer_finish(db, kv, a, again && look.transfer != 0, &ended, err))
+        return false;
+    /* What has just ended changed the shards; the next walk looks again. */
+    if (a->state == ACTIVITY_RUNNING && look.transfer == 0 && ended == 0 && !begin_new(v, a, audits, &begun, err))
+        return false;
+    if (ended + begun == 0)
+        return true;
+    metric_add(v->walk->base.metrics, METRIC_WALK_UNITS_MOVED, (uint64_t)(ended + begun));
+    log_event(LOG_EVENT_WALK_LEVELLED, LOG_INT("activity_id", a->id), LOG_INT("units", begun),
+              LOG_INT("units_left_over", ended));
+    return true;
+}
+
+static bool level_locked(struct visit *v, struct error *err)
+{
+    struct activity now;
+    struct stock_audit *audits;
+    bool ok;
+
+    if (!activity_store_get(v->walk->db, v->memory->id, &now, err))
+        return false;
+    if (now.shards < 2 || !now.preheated || now.state == ACTIVITY_SETTLED)
+        return true;
+    audits = check_calloc((size_t)now.shards, sizeof *audits);
+    ok = level(v, &now, audits, err);
+    free(audits);
+    return ok;
+}
+
+bool walk_level(struct visit *v, struct error *err)
+{
+    struct db *db = v->walk->db;
+    bool locked = false, ok;
+
+    if (v->activity.shards < 2)
+        return true;
+    if (!activity_lock(db, v->memory->id, 0, &locked, err))
+        return false;
+    if (!locked)
+        return true; /* a restock, a rebuild or a settlement; the next walk looks again */
+    ok = level_locked(v, err);
+    if (db_usable(db))
+        activity_unlock(db, v->memory->id);
+    if (ok || !db_usable(db) || error_class_of(err) == ERROR_CLASS_OUTAGE)
+        return ok;
+    v->done.need_person++;
+    metric_add(v->walk->base.metrics, METRIC_WALK_NOT_MENDED, 1);
+    log_event(LOG_EVENT_WALK_NEEDS_PERSON, LOG_INT("activity_id", v->memory->id), LOG_STR("kind", "transfer"),
+              LOG_ERR(err));
+    error_clear(err);
+    return true;
+}

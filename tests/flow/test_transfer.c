@@ -1,0 +1,231 @@
+/* Units between shards: an empty shard gets some from the fullest one, whatever dies on the way, and the books of all
+ * shards add up at every moment. */
+#include "testing_walk.h"
+
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "orderd/activity_restock.h"
+#include "orderd/activity_store.h"
+#include "orderd/activity_transfer.h"
+#include "testing_relay.h"
+
+#define TOTAL  80
+#define SHARDS 4
+
+/* Buyers of one shard take all that it has. Answers the number of the next buyer. */
+static int empty_shard(int shard)
+{
+    int n = 1;
+
+    for (int left = TOTAL / SHARDS; left > 0; n++) {
+        if (stock_home_shard(n, SHARDS) != shard)
+            continue;
+        (void)testing_buy(n, 1);
+        left--;
+    }
+    ck_assert_int_eq(testing_sale_audit(shard).left, 0);
+    return n;
+}
+
+static void walk_once(void)
+{
+    testing_parts_start(TESTING_WALK, 1);
+    if (testing_walked().walks == 0)
+        testing_wait_walks(1);
+    else
+        testing_next_walk();
+    testing_parts_stop();
+}
+
+/* Every shard by itself, and all of them: nothing is lost or made. */
+static void assert_books(int64_t between)
+{
+    int64_t caps = 0, out = 0;
+
+    for (int shard = 0; shard < SHARDS; shard++) {
+        struct stock_audit a = testing_sale_audit(shard);
+
+        ck_assert(stock_audit_balances(&a));
+        caps += a.cap;
+        out += a.out;
+    }
+    ck_assert_int_eq(out, between);
+    ck_assert_int_eq(caps + out, TOTAL);
+}
+
+static int64_t transfers(const char *state)
+{
+    return testing_number("SELECT COUNT(*) FROM stock_transfer WHERE state='%s'", state);
+}
+
+START_TEST(an_empty_shard_is_given_some)
+{
+    int n;
+
+    testing_sale_open(TOTAL, SHARDS, 1);
+    n = empty_shard(1);
+    walk_once();
+    assert_books(0);
+    ck_assert_int_eq(testing_sale_audit(1).left, TOTAL / SHARDS / 2);
+    ck_assert_int_eq(testing_walked().need_person, 0);
+    ck_assert_int_eq(transfers("done"), 1);
+    ck_assert_uint_eq(testing_counted(METRIC_WALK_UNITS_MOVED), TOTAL / SHARDS / 2);
+    while (stock_home_shard(n, SHARDS) != 1)
+        n++;
+    ck_assert_int_eq(testing_buy(n, 1).shard, 1); /* who was told "sold out", in his home shard */
+    walk_once();
+    ck_assert_int_eq(transfers("done"), 1); /* it is not empty any more */
+    testing_sale_close();
+}
+END_TEST
+
+#ifdef ORDERD_FAULTS
+static const struct {
+    const char *fault;
+    int between; /* units on their way when it died */
+} faults[] = {{"transfer.after_plan=kill@1", 0},
+              {"transfer.after_lend=kill@1", TOTAL / SHARDS / 2},
+              {"transfer.after_borrow=kill@1", 0}};
+
+START_TEST(killed_on_the_way)
+{
+    testing_sale_open(TOTAL, SHARDS, 1);
+    (void)empty_shard(2);
+    testing_parts_killed(testing_parts_fork(TESTING_WALK, faults[_i].fault));
+    ck_assert_int_eq(transfers("planned"), 1);
+    assert_books(faults[_i].between);
+    testing_walk_again();
+    walk_once();
+    assert_books(0);
+    ck_assert_int_eq(testing_sale_audit(2).left, TOTAL / SHARDS / 2);
+    ck_assert_int_eq(transfers("planned"), 0);
+    ck_assert_int_eq(transfers("done"), 1);
+    ck_assert_int_eq(testing_walked().need_person, 0);
+    testing_sale_close();
+}
+END_TEST
+#endif
+
+static void read_activity(struct activity *a)
+{
+    struct error err;
+
+    ck_assert_ok(activity_store_get(testing_lane_db, testing_sale.id, a, &err), &err);
+}
+
+/* Half of it is written down, sold meanwhile, of an older epoch. */
+START_TEST(what_cannot_move_any_more_is_void)
+{
+    const struct activity_move move = {0, 1, TOTAL / SHARDS};
+    struct activity a;
+    struct error err;
+    int64_t units;
+
+    testing_sale_open(TOTAL, SHARDS, 1);
+    read_activity(&a);
+    ck_assert_ok(activity_transfer_write(testing_lane_db, &a, &move, 1, &err), &err);
+    (void)empty_shard(0);
+    testing_sql("INSERT INTO stock_transfer(activity_id,epoch,from_shard,to_shard,units) VALUES(%" PRId64 ",99,2,3,5)",
+                testing_sale.id);
+    for (int i = 0; i < 2; i++) {
+        ck_assert_ok(activity_transfer_finish(testing_lane_db, testing_sale.kv, &a, i > 0, &units, &err), &err);
+        ck_assert_int_eq(units, 0);
+        ck_assert_int_eq(transfers("void"), 2);
+        assert_books(0);
+    }
+    testing_sale_close();
+}
+END_TEST
+
+/* As a failover does: what one shard did last is gone, the row says that all is done. */
+static void lose(int shard, const char *field, int64_t units)
+{
+    struct stock_keys keys;
+    char number[24], back[24];
+
+    stock_keys_of(&keys, testing_sale.id, shard);
+    snprintf(number, sizeof number, "%" PRId64, units);
+    snprintf(back, sizeof back, "%" PRId64, -units);
+    testing_redis_run(testing_sale.kv, "HDEL", keys.text[STOCK_KEY_META], field, NULL);
+    testing_redis_run(testing_sale.kv, "HINCRBY", keys.text[STOCK_KEY_META], "cap", number, NULL);
+    testing_redis_run(testing_sale.kv, "HINCRBY", keys.text[STOCK_KEY_META], "out", back, NULL);
+    testing_redis_run(testing_sale.kv, "INCRBY", keys.text[STOCK_KEY_STOCK], number, NULL);
+}
+
+START_TEST(a_forgotten_half_is_repeated)
+{
+    const int64_t units = TOTAL / SHARDS / 2;
+    int from;
+
+    testing_sale_open(TOTAL, SHARDS, 1);
+    (void)empty_shard(3);
+    walk_once();
+    from = (int)testing_number("SELECT from_shard FROM stock_transfer");
+    lose(3, "in:1", -units);
+    assert_books(units);
+    testing_parts_start(TESTING_WALK, 1);
+    testing_next_walk(); /* sees it */
+    assert_books(units);
+    testing_next_walk(); /* and again: nobody is at it */
+    assert_books(0);
+    ck_assert_int_eq(testing_sale_audit(3).left, units);
+    lose(from, "out:1", units);
+    assert_books(-units);
+    testing_next_walk();
+    testing_next_walk();
+    assert_books(0);
+    ck_assert_int_eq(testing_sale_audit(from).left, units);
+    testing_parts_stop();
+    ck_assert_int_eq(testing_walked().need_person, 0);
+    testing_sale_close();
+}
+END_TEST
+
+/* A restock plans with all units in shards. */
+START_TEST(a_restock_ends_it_first)
+{
+    const struct activity_move move = {0, 1, 6};
+    struct activity_cap caps[SHARDS];
+    struct activity_restocked done;
+    struct stock_transfer half = {.shard = 0, .id = 1, .units = 6, .epoch = 1};
+    struct stock_transferred lent;
+    struct activity a;
+    struct error err;
+
+    testing_sale_open(TOTAL, SHARDS, 1);
+    read_activity(&a);
+    half.activity = a.id;
+    ck_assert_ok(activity_transfer_write(testing_lane_db, &a, &move, 1, &err), &err);
+    ck_assert_ok(stock_lend(testing_sale.kv, &half, &lent, &err), &err);
+    ck_assert_int_eq(lent.code, STOCK_LEND_LENT);
+    assert_books(6);
+    ck_assert(!activity_restock(testing_lane_db, testing_sale.kv, &a, TOTAL + 8, true, caps, &done, &err));
+    ck_assert_int_eq(err.code, ERROR_REFUSED);
+    ck_assert_ok(activity_restock(testing_lane_db, testing_sale.kv, &a, TOTAL + 8, false, caps, &done, &err), &err);
+    ck_assert_int_eq(transfers("done"), 1);
+    ck_assert_int_eq(testing_sale_sum().cap, TOTAL + 8);
+    ck_assert_int_eq(testing_sale_sum().left, TOTAL + 8);
+    testing_sale_close();
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("transfer");
+    TCase *c = tcase_create("transfer");
+
+    tcase_set_timeout(c, 60);
+    tcase_add_unchecked_fixture(c, NULL, testing_walk_clean);
+    tcase_add_test(c, an_empty_shard_is_given_some);
+#ifdef ORDERD_FAULTS
+    tcase_add_loop_test(c, killed_on_the_way, 0, sizeof faults / sizeof *faults);
+#endif
+    tcase_add_test(c, what_cannot_move_any_more_is_void);
+    tcase_add_test(c, a_forgotten_half_is_repeated);
+    tcase_add_test(c, a_restock_ends_it_first);
+    suite_add_tcase(s, c);
+    return testing_main(s);
+}
