@@ -1,6 +1,7 @@
 /* The key-value client against a peer of our own, which does what no server does on request. */
 #include <arpa/inet.h>
 #include <dlfcn.h>
+#include <hiredis/hiredis.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <pthread.h>
@@ -24,13 +25,37 @@ struct peer {
     char last[512]; /* the last request it read; read it after peer_end */
 };
 
+/* Whether all that the reader was fed is whole requests. */
+static bool whole(redisReader *reader)
+{
+    while (reader->pos < reader->len) {
+        void *request;
+
+        ck_assert_int_eq(redisReaderGetReply(reader, &request), REDIS_OK);
+        if (!request)
+            return false;
+        freeReplyObject(request);
+    }
+    return true;
+}
+
+/* What was sent at once, to its end: a script is longer than what may arrive first. */
 static bool hear(struct peer *peer, int fd)
 {
-    ssize_t n = read(fd, peer->last, sizeof peer->last - 1);
+    redisReader *reader = redisReaderCreate();
+    char bytes[4096];
+    ssize_t n;
+    size_t len = 0;
 
+    do {
+        n = read(fd, bytes, sizeof bytes);
+        for (ssize_t i = 0; i < n && len < sizeof peer->last - 1; i++)
+            peer->last[len++] = bytes[i];
+    } while (n > 0 && redisReaderFeed(reader, bytes, (size_t)n) == REDIS_OK && !whole(reader));
+    redisReaderFree(reader);
     if (n <= 0)
         return false;
-    peer->last[n] = '\0';
+    peer->last[len] = '\0';
     atomic_fetch_add(&peer->requests, 1);
     return true;
 }
