@@ -121,7 +121,7 @@ def single(bench):
 # ---- 4. latency
 
 def latency_at(bench, sale, rate, settings, name='latency'):
-    seconds = 5 if bench.quick else 20
+    seconds = 5 if bench.quick else 10
     sale.users += 1
     report = sale.load('rate', '--activity', FIRST_ACTIVITY, '--rate', rate, '--seconds', seconds, '--users-from', sale.users)
     sale.users += int(rate * seconds) + 1
