@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "orderd/clock.h"
+#include "testing_exec.h"
 
 #define PATIENCE_MS 60000
 
@@ -27,32 +28,38 @@ void program_output(int fd)
     output = fd;
 }
 
-static void become(const char *const *argv, int in, int out, int err)
+static void become(const struct testing_exec *e, const char *const *argv, int in, int out, int err)
 {
-    char path[512];
-
-    snprintf(path, sizeof path, "%s/src/%s", testing_env("ORDERD_BUILD"), argv[0]);
     dup2(in, STDIN_FILENO);
     dup2(output >= 0 ? output : out, STDOUT_FILENO);
     dup2(err, STDERR_FILENO);
     if (output == PROGRAM_CLOSED)
         close(STDOUT_FILENO);
-    if (faults)
-        setenv("ORDERD_FAULT", faults, 1);
-    execv(path, (char *const *)(uintptr_t)argv);
+    execve(e->path, (char *const *)(uintptr_t)argv, e->env);
     _exit(127);
+}
+
+static void prepare(struct testing_exec *e, const char *program)
+{
+    static char variable[600];
+    const char *const changes[] = {faults ? variable : NULL, NULL};
+
+    ck_assert_int_lt(snprintf(variable, sizeof variable, "ORDERD_FAULT=%s", faults ? faults : ""), sizeof variable);
+    testing_exec_prepare(e, program, changes);
 }
 
 void program_start_reading(struct program *p, const char *const *argv, int in)
 {
+    struct testing_exec exec;
     int out[2], err[2];
 
     memset(p, 0, sizeof *p);
+    prepare(&exec, argv[0]);
     ck_assert(pipe2(out, O_CLOEXEC) == 0 && pipe2(err, O_CLOEXEC) == 0);
     p->pid = fork();
     ck_assert(p->pid >= 0);
     if (p->pid == 0)
-        become(argv, in, out[1], err[1]);
+        become(&exec, argv, in, out[1], err[1]);
     close(out[1]);
     close(err[1]);
     p->out_fd = out[0];

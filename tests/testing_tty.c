@@ -12,6 +12,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "testing_exec.h"
+
 /* ---- the screen ---- */
 
 static void erase(struct tty *t, int row, int from)
@@ -147,28 +149,20 @@ const char *tty_screen(struct tty *t)
 
 /* ---- the program ---- */
 
-static void become(const struct tty *t, const char *const *env, const char *const *argv)
+static void become(const struct tty *t, const struct testing_exec *e, const char *const *argv)
 {
-    char path[512];
-
     setsid();
     ioctl(t->slave, TIOCSCTTY, 0);
     for (int fd = 0; fd <= 2; fd++)
         dup2(t->slave, fd);
-    for (; *env; env++) {
-        if (strchr(*env, '='))
-            putenv((char *)(uintptr_t)*env);
-        else
-            unsetenv(*env);
-    }
-    snprintf(path, sizeof path, "%s/src/%s", testing_env("ORDERD_BUILD"), argv[0]);
-    execv(path, (char *const *)(uintptr_t)argv);
+    execve(e->path, (char *const *)(uintptr_t)argv, e->env);
     _exit(127);
 }
 
 void tty_start(struct tty *t, int width, int height, const char *const *env, const char *const *argv)
 {
     struct winsize size = {.ws_col = (unsigned short)width, .ws_row = (unsigned short)height};
+    struct testing_exec exec;
 
     memset(t, 0, sizeof *t);
     t->width = width;
@@ -179,10 +173,11 @@ void tty_start(struct tty *t, int width, int height, const char *const *env, con
     ck_assert(fcntl(t->fd, F_SETFD, FD_CLOEXEC) == 0 && fcntl(t->slave, F_SETFD, FD_CLOEXEC) == 0);
     ck_assert(fcntl(t->fd, F_SETFL, O_NONBLOCK) == 0);
     ck_assert(tcgetattr(t->slave, &t->before) == 0);
+    testing_exec_prepare(&exec, argv[0], env);
     t->pid = fork();
     ck_assert(t->pid >= 0);
     if (t->pid == 0)
-        become(t, env, argv);
+        become(t, &exec, argv);
 }
 
 void tty_type(struct tty *t, const char *keys)
