@@ -32,19 +32,19 @@ struct kv_reply; /* owned by the caller: kv_reply_free */
  * while), KV_SETUP where none of those that answer knows redis.sentinel_master. Such a
  * connection asks again every second whether its server still is the primary, and is of no use any more (KV_AWAY)
  * where another one is: a demoted one takes writes for a while that will be lost. So after a failover the new primary
- * is found by closing a connection that is of no use and opening one. Takes at most 3 x redis.sentinel_timeout for each
- * Sentinel, and for each server that they name what is said above; asking again may take as long, while they do not
- * answer. conf must outlive the connection. */
+ * is found by closing a connection that is of no use and opening one. Takes at most 3 x redis.sentinel_timeout (by TLS
+ * 4 x) for each Sentinel, and for each server that they name what is said above; asking again may take as long, while
+ * they do not answer. conf must outlive the connection. */
 ORDERD_MUST_CHECK struct kv *kv_open(const struct conf *conf, const char *name, struct error *err);
 void kv_close(struct kv **kv);
 
 /* "host:port" of the server that was found, or what the cluster is called; for people. Valid until kv_close. */
 const char *kv_peer(const struct kv *kv);
 
-/* What the connection is encrypted by, "TLSv1.3, TLS_AES_256_GCM_SHA384", and *until_s: when the certificate of the
- * server ends, seconds since 1970; NULL where it is plain text. Of a cluster: of any of its servers that is connected.
- */
-const char *kv_encrypted_by(const struct kv *kv, int64_t *until_s);
+/* One Sentinel alone, with the Sentinels' login, to ask what only it knows; node: as redis.nodes names it. As kv_open,
+ * by redis.sentinel_timeout throughout; only conf is read. */
+ORDERD_MUST_CHECK struct kv *kv_open_sentinel(const struct conf *conf, const struct conf_node *node, const char *name,
+                                              struct error *err);
 
 /* redis.mode "cluster": one struct kv stands for all servers. kv_open reads from any server of redis.nodes which of
  * them has which slots; a connection to each is made when it is needed first. A command goes to the server that has its
@@ -55,8 +55,9 @@ const char *kv_encrypted_by(const struct kv *kv, int64_t *until_s);
  * What a caller sees of it: a pipeline is several round trips, one for each server. A server that is away fails only
  * the calls that are its own: errs[i] is KV_AWAY or KV_LOST, and the connection stays usable; only where all calls of a
  * pipeline fail so, it answers false. So does no KV_AWAY break such a connection: a later call tries again, at the
- * server that took over meanwhile. Bounded time: what is said above, once for each server that the call needs and once
- * more for reading the map. conf must outlive the connection. */
+ * server that took over meanwhile. Bounded time: what is said above, once for each server that the call needs and,
+ * where the map has to be read, once for each that is asked for it before one answers. conf must outlive the
+ * connection. */
 
 /* One by one: SCAN has to be asked of each server. Indexes from 0 to count - 1; the name ("host:port", valid until the
  * next call) is NULL where that index has no server now. Outside of a cluster there is one, index 0. */
@@ -64,6 +65,10 @@ size_t kv_server_count(const struct kv *kv);
 const char *kv_server_name(const struct kv *kv, size_t server);
 ORDERD_MUST_CHECK struct kv_reply *kv_command_at(struct kv *kv, size_t server, const struct slice *argv, size_t argc,
                                                  struct error *err);
+
+/* What the connection to one of them is encrypted by, "TLSv1.3, TLS_AES_256_GCM_SHA384", and *until_s: when the
+ * certificate of the server ends, seconds since 1970. NULL where it is plain text, or there is none at the moment. */
+const char *kv_encrypted_by(const struct kv *kv, size_t server, int64_t *until_s);
 
 /* One command, binary safe. NULL on any error, an error reply included. */
 ORDERD_MUST_CHECK struct kv_reply *kv_command(struct kv *kv, const struct slice *argv, size_t argc, struct error *err);

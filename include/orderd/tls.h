@@ -31,6 +31,7 @@ struct tls_peer {
     const char *name;            /* begins each sentence: "broker mq.example:5671" */
     const char *host;            /* what its certificate must name */
     const char *ca, *cert, *key; /* paths; cert and key may be NULL */
+    const char *named, *ported;  /* where host and port are to be mended; NULL: "redis.host", "redis.port" of group */
     bool anybody;                /* it need not prove who it is: ca and host count for nothing */
     enum error_code away, setup; /* what its faults are */
 };

@@ -96,7 +96,7 @@ static bool reach(enum server server, const struct conf *conf, char what[64], st
     struct db *db = server == MYSQL ? db_open(conf, err) : NULL;
     struct kv *kv = server == REDIS ? kv_open(conf, "test", err) : NULL;
     bool ok = (broker && keep_words(broker_encrypted_by(broker, &until), what)) ||
-              (db && keep_words(db_encrypted_by(db), what)) || (kv && keep_words(kv_encrypted_by(kv, &until), what));
+              (db && keep_words(db_encrypted_by(db), what)) || (kv && keep_words(kv_encrypted_by(kv, 0, &until), what));
 
     broker_close(&broker, true);
     db_close(&db);

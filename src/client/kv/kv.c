@@ -14,7 +14,7 @@ void kv_add_command(struct kv *kv, const struct slice *argv, size_t argc)
 
 struct kv *kv_open(const struct conf *conf, const char *name, struct error *err)
 {
-    struct kv_site site = kv_site_of(conf, conf->redis_host, (int)conf->redis_port);
+    struct kv_site site = kv_site_of(conf, KV_NAMED_HOST, conf->redis_host, (int)conf->redis_port);
 
     if (conf->redis_mode == CONF_MODE_SENTINEL)
         return kv_sentinel_open(conf, name, err);
@@ -28,16 +28,12 @@ const char *kv_peer(const struct kv *kv)
     return kv->peer;
 }
 
-const char *kv_encrypted_by(const struct kv *kv, int64_t *until_s)
+const char *kv_encrypted_by(const struct kv *kv, size_t server, int64_t *until_s)
 {
-    size_t i = 0;
+    const struct kv *link = kv->cluster ? kv->cluster->servers[server].link : kv;
 
-    if (!kv->cluster)
-        return kv_tls_cipher(kv, until_s);
-    while (i < kv->cluster->count && !kv->cluster->servers[i].link)
-        i++;
     *until_s = 0;
-    return i < kv->cluster->count ? kv_tls_cipher(kv->cluster->servers[i].link, until_s) : NULL;
+    return link ? kv_tls_cipher(link, until_s) : NULL;
 }
 
 void kv_close(struct kv **kv)

@@ -14,11 +14,13 @@
 
 struct kv_server {
     struct conf_node at;
+    enum kv_named named;
     char text[264];  /* "host:port" */
     struct kv *link; /* NULL: not connected */
     int64_t
-        rest_until; /* it could not be reached; asked again then, so that one that is away does not slow the others */
-    bool listed;    /* has slots, by the map or by a word of another server since */
+        rest_until;   /* it could not be reached; asked again then, so that one that is away does not slow the others */
+    struct error why; /* until then */
+    bool listed;      /* has slots, by the map or by a word of another server since */
 };
 
 struct kv_cluster {
@@ -45,9 +47,10 @@ ORDERD_MUST_CHECK bool kv_map_read(struct kv_cluster *cluster, struct error *err
 void kv_map_refresh(struct kv_cluster *cluster);
 
 /* The index of a server that may be new to us; stays the same until the next map that does not list it. */
-size_t kv_map_server(struct kv_cluster *cluster, const struct conf_node *at);
+size_t kv_map_server(struct kv_cluster *cluster, enum kv_named named, const struct conf_node *at);
 
-/* Its connection, made where there is none; NULL with KV_AWAY or KV_SETUP. */
+/* Its connection, made where there is none; NULL with KV_AWAY or KV_SETUP, for a while without trying:
+ * the same as last time. */
 ORDERD_MUST_CHECK struct kv *kv_map_link(struct kv_cluster *cluster, size_t server, struct error *err);
 
 /* After an error that leaves the connection of no use. */

@@ -9,10 +9,11 @@
 
 #define GREETINGS_MAX 3 /* AUTH, SELECT, CLIENT SETNAME */
 
-struct kv_site kv_site_of(const struct conf *conf, const char *host, int port)
+struct kv_site kv_site_of(const struct conf *conf, enum kv_named named, const char *host, int port)
 {
     return (struct kv_site){.host = host,
                             .port = port,
+                            .named = named,
                             .user = conf->redis_user,
                             .password = conf->redis_password_file,
                             .database = conf->redis_database,
@@ -20,7 +21,6 @@ struct kv_site kv_site_of(const struct conf *conf, const char *host, int port)
                             .command_timeout = conf->redis_command_timeout,
                             .wait_replicas = conf->redis_wait_replicas,
                             .wait_timeout = conf->redis_wait_timeout,
-
                             .tls = conf->redis_tls != CONF_TLS_OFF ? conf : NULL};
 }
 

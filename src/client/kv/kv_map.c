@@ -14,7 +14,7 @@ static bool same_node(const struct conf_node *a, const struct conf_node *b)
     return a->port == b->port && strcmp(a->host, b->host) == 0;
 }
 
-size_t kv_map_server(struct kv_cluster *c, const struct conf_node *at)
+size_t kv_map_server(struct kv_cluster *c, enum kv_named named, const struct conf_node *at)
 {
     size_t i;
 
@@ -22,6 +22,7 @@ size_t kv_map_server(struct kv_cluster *c, const struct conf_node *at)
         if (!same_node(&c->servers[i].at, at))
             continue;
         c->servers[i].listed = true;
+        c->servers[i].named = named;
         return i;
     }
     for (i = 0; i < c->count && (c->servers[i].listed || c->servers[i].link); i++)
@@ -30,7 +31,7 @@ size_t kv_map_server(struct kv_cluster *c, const struct conf_node *at)
         CHECK(c->count < KV_NOBODY);
         c->servers = check_realloc(c->servers, ++c->count * sizeof *c->servers);
     }
-    c->servers[i] = (struct kv_server){.at = *at, .listed = true};
+    c->servers[i] = (struct kv_server){.at = *at, .named = named, .listed = true};
     snprintf(c->servers[i].text, sizeof c->servers[i].text, "%s:%d", at->host, at->port);
     return i;
 }
@@ -38,19 +39,21 @@ size_t kv_map_server(struct kv_cluster *c, const struct conf_node *at)
 struct kv *kv_map_link(struct kv_cluster *c, size_t server, struct error *err)
 {
     struct kv_server *s = &c->servers[server];
-    struct kv_site site = kv_site_of(c->conf, s->at.host, s->at.port);
+    struct kv_site site = kv_site_of(c->conf, s->named, s->at.host, s->at.port);
     int64_t began = clock_mono_ms();
 
     if (s->link && !s->link->broken)
         return s->link;
     kv_close(&s->link);
-    if (began < s->rest_until) {
-        error_set(err, ERROR_KV_AWAY, "%s: it was away a moment ago; nothing was sent", s->text);
+    if (began < s->rest_until) { /* as it was a moment ago; nothing is sent */
+        *err = s->why;
         return NULL;
     }
     s->link = kv_connect(&site, c->name, err);
-    if (!s->link) /* at least half of the time is for the others */
+    if (!s->link) { /* at least half of the time is for the others */
         s->rest_until = clock_mono_ms() + REST_MS + (clock_mono_ms() - began);
+        s->why = *err;
+    }
     return s->link;
 }
 
@@ -77,7 +80,8 @@ static bool read_server(const struct kv_reply *reply, const struct conf_node *fr
     struct slice text = host ? kv_reply_text(host) : (struct slice){"", 0};
     int64_t number = port ? kv_reply_integer(port) : 0;
 
-    if (number < 1 || number > 65535 || text.len >= sizeof at->host || slice_is(text, "?"))
+    if (number < 1 || number > 65535 || text.len >= sizeof at->host || slice_is(text, "?") ||
+        memchr(text.ptr, '\0', text.len))
         return false;
     *at = *from;
     at->port = (int)number;
@@ -100,7 +104,7 @@ static bool read_range(struct kv_cluster *c, const struct kv_reply *range, const
     last = kv_reply_integer(kv_reply_at(range, 1));
     if (first < 0 || last < first || last >= KV_SLOTS)
         return false;
-    server = kv_map_server(c, &at);
+    server = kv_map_server(c, KV_NAMED_CLUSTER, &at);
     for (int64_t slot = first; slot <= last; slot++)
         c->owner[slot] = (uint16_t)server;
     return true;
@@ -160,7 +164,7 @@ static bool ask_named(struct kv_cluster *c, struct error *err)
     struct conf_node node;
 
     while (conf_node_next(&list, &node)) {
-        if (ask(c, kv_map_server(c, &node), err))
+        if (ask(c, kv_map_server(c, KV_NAMED_NODES, &node), err))
             return true;
     }
     return false;

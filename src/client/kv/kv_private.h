@@ -41,17 +41,22 @@ struct kv {
     struct kv_cluster *cluster;     /* NULL outside of one */
 };
 
+/* Who said that there is a server: there an address is mended that its certificate does not name. */
+enum kv_named { KV_NAMED_HOST, KV_NAMED_NODES, KV_NAMED_SENTINELS, KV_NAMED_CLUSTER };
+
 /* kv_login.c: where one server is and how to log in there. The texts are borrowed; NULL is as good as "". */
 struct kv_site {
     const char *host;
     int port;
+    enum kv_named named;
     const char *user, *password;
     int64_t database, connect_timeout, command_timeout;
     int64_t wait_replicas, wait_timeout;
     const struct conf *tls; /* whose redis.tls rows it is; NULL: plain text */
 };
 
-struct kv_site kv_site_of(const struct conf *conf, const char *host, int port); /* with the login of the redis group */
+struct kv_site kv_site_of(const struct conf *conf, enum kv_named named, const char *host,
+                          int port); /* with the login of the redis group */
 ORDERD_MUST_CHECK struct kv *kv_connect(const struct kv_site *site, const char *name, struct error *err);
 
 /* kv_sentinel.c: kv_open for redis.mode "sentinel". */
@@ -62,11 +67,12 @@ ORDERD_MUST_CHECK bool kv_sentinel_check(struct kv *kv, struct error *err);
 /* kv_socket.c: a connected, non-blocking socket, or -1 with KV_AWAY. Tries each address for timeout_ms. */
 int kv_socket_connect(const char *host, int port, int64_t timeout_ms, struct error *err);
 
-/* kv_tls.c: shakes hands on the connected socket, in site->connect_timeout. false: KV_AWAY or KV_SETUP. */
+/* kv_tls.c: shakes hands on the connected socket, in site->connect_timeout, and where nobody answers once more as long
+ * to see who that is. false: KV_AWAY or KV_SETUP. Nothing of site is kept. */
 ORDERD_MUST_CHECK bool kv_tls_open(struct kv *kv, const struct kv_site *site, struct error *err);
 void kv_tls_close(struct kv *kv);
 
-/* kv_encrypted_by for one connection. */
+/* As kv_encrypted_by, of one connection. */
 const char *kv_tls_cipher(const struct kv *kv, int64_t *until_s);
 
 /* After the first exchange has failed: whether TLS knows why; then that is in *err. */

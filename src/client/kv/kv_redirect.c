@@ -43,7 +43,7 @@ bool kv_redirect_parse(struct slice text, const struct conf_node *from, unsigned
         return false;
     host = (size_t)(colon - address.ptr);
     if (!number((struct slice){colon + 1, address.len - host - 1}, 65535, &port) || port == 0 ||
-        host >= sizeof at->host)
+        host >= sizeof at->host || memchr(address.ptr, '\0', host))
         return false;
     *at = *from;
     if (host > 0) {
@@ -65,7 +65,7 @@ enum kv_turn kv_redirect(struct kv_cluster *c, size_t server, const redisReply *
         return KV_TURN_AGAIN;
     if ((!moved && !asks) || !kv_redirect_parse((struct slice){reply->str, reply->len}, &from, &slot, &at))
         return KV_TURN_ANSWER;
-    *ask = kv_map_server(c, &at);
+    *ask = kv_map_server(c, KV_NAMED_CLUSTER, &at);
     if (asks)
         return KV_TURN_ASK;
     c->owner[slot] = (uint16_t)*ask;

@@ -39,17 +39,18 @@ static bool sentinel_at(const struct search *s, unsigned index, struct conf_node
     return false;
 }
 
-static struct kv *open_sentinel(const struct search *s, const struct conf_node *node, struct error *err)
+struct kv *kv_open_sentinel(const struct conf *conf, const struct conf_node *node, const char *name, struct error *err)
 {
     struct kv_site site = {.host = node->host,
                            .port = node->port,
-                           .user = s->conf->redis_sentinel_user,
-                           .password = s->conf->redis_sentinel_password_file,
-                           .connect_timeout = s->conf->redis_sentinel_timeout,
-                           .command_timeout = s->conf->redis_sentinel_timeout,
-                           .tls = s->conf->redis_tls != CONF_TLS_OFF ? s->conf : NULL};
+                           .named = KV_NAMED_NODES,
+                           .user = conf->redis_sentinel_user,
+                           .password = conf->redis_sentinel_password_file,
+                           .connect_timeout = conf->redis_sentinel_timeout,
+                           .command_timeout = conf->redis_sentinel_timeout,
+                           .tls = conf->redis_tls != CONF_TLS_OFF ? conf : NULL};
 
-    return kv_connect(&site, s->name, err);
+    return kv_connect(&site, name, err);
 }
 
 static bool read_address(const struct kv_reply *reply, struct conf_node *primary)
@@ -57,7 +58,8 @@ static bool read_address(const struct kv_reply *reply, struct conf_node *primary
     struct slice host = kv_reply_count(reply) == 2 ? kv_reply_text(kv_reply_at(reply, 0)) : (struct slice){"", 0};
     int64_t port = host.len > 0 ? kv_reply_integer(kv_reply_at(reply, 1)) : 0;
 
-    if (host.len == 0 || host.len >= sizeof primary->host || port < 1 || port > 65535)
+    if (host.len == 0 || host.len >= sizeof primary->host || memchr(host.ptr, '\0', host.len) || port < 1 ||
+        port > 65535)
         return false;
     memset(primary, 0, sizeof *primary); /* they are compared */
     memcpy(primary->host, host.ptr, host.len);
@@ -70,7 +72,7 @@ static bool ask(struct search *s, const struct conf_node *sentinel, struct conf_
 {
     const struct slice argv[] = {slice_of("SENTINEL"), slice_of("get-master-addr-by-name"),
                                  slice_of(s->conf->redis_sentinel_master)};
-    struct kv *kv = open_sentinel(s, sentinel, err);
+    struct kv *kv = kv_open_sentinel(s->conf, sentinel, s->name, err);
     struct kv_reply *reply = kv ? kv_command(kv, argv, 3, err) : NULL;
     bool known = reply && read_address(reply, primary);
 
@@ -106,7 +108,7 @@ static bool is_primary(struct kv *kv, struct error *err)
 
 static struct kv *open_primary(struct search *s, const struct conf_node *sentinel, struct error *err)
 {
-    struct kv_site site = kv_site_of(s->conf, s->primary.host, s->primary.port);
+    struct kv_site site = kv_site_of(s->conf, KV_NAMED_SENTINELS, s->primary.host, s->primary.port);
     struct kv *kv = kv_connect(&site, s->name, err);
 
     if (kv && !is_primary(kv, err))

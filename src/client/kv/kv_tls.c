@@ -17,13 +17,26 @@
 #include <unistd.h>
 
 #include "orderd/check.h"
+#include "orderd/clock.h"
 #include "orderd/tls.h"
 
 struct kv_tls {
     struct tls_session session;
     SSL *ssl;
     int fd;
-    char name[340];
+    char name[340], host[256]; /* the session's: where it was found may move, or end, before the connection does */
+};
+
+/* Where an address is mended, and a port that speaks no TLS. */
+static const struct {
+    const char *named, *ported;
+} places[] = {
+    [KV_NAMED_HOST] = {"redis.host", "redis.port"},
+    [KV_NAMED_NODES] = {"redis.nodes", "redis.nodes"},
+    [KV_NAMED_SENTINELS] = {"what the Sentinels call it (announce-hostnames)",
+                            "what the Sentinels call it (tls-replication)"},
+    [KV_NAMED_CLUSTER] = {"what the cluster calls it (cluster-announce-hostname)",
+                          "what the cluster calls it (tls-cluster)"},
 };
 
 /* ---- OpenSSL's way to the socket: without SIGPIPE, which its own cannot do without ---- */
@@ -93,12 +106,15 @@ static struct kv_tls *create(const struct kv *kv, const struct kv_site *site)
 
     tls->fd = kv->fd;
     snprintf(tls->name, sizeof tls->name, "Redis %s", kv->peer);
+    snprintf(tls->host, sizeof tls->host, "%s", site->host);
     tls->session.peer = (struct tls_peer){.group = "redis",
                                           .name = tls->name,
-                                          .host = site->host,
+                                          .host = tls->host,
                                           .ca = site->tls->redis_tls_ca_file,
                                           .cert = site->tls->redis_tls_cert_file,
                                           .key = site->tls->redis_tls_key_file,
+                                          .named = places[site->named].named,
+                                          .ported = places[site->named].ported,
                                           .away = ERROR_KV_AWAY,
                                           .setup = ERROR_KV_SETUP};
     return tls;
@@ -124,6 +140,7 @@ static bool prepare(struct kv_tls *tls, struct error *err)
 static bool speaks_plain(const struct kv_site *site)
 {
     static const char ping[] = "PING\r\n";
+    int64_t deadline = clock_mono_ms() + site->connect_timeout, left;
     struct error ignored;
     int fd = kv_socket_connect(site->host, site->port, site->connect_timeout, &ignored);
     struct pollfd p = {.fd = fd, .events = POLLIN};
@@ -132,8 +149,9 @@ static bool speaks_plain(const struct kv_site *site)
 
     if (fd < 0)
         return false;
+    left = deadline - clock_mono_ms();
     plain = send(fd, ping, sizeof ping - 1, MSG_NOSIGNAL | MSG_DONTWAIT) > 0 &&
-            poll(&p, 1, (int)site->connect_timeout) == 1 && recv(fd, &first, 1, MSG_DONTWAIT) == 1 &&
+            poll(&p, 1, left > 0 ? (int)left : 0) == 1 && recv(fd, &first, 1, MSG_DONTWAIT) == 1 &&
             (first == '+' || first == '-');
     close(fd);
     return plain;

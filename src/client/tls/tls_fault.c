@@ -38,6 +38,24 @@ static const char *word(const struct tls_session *s, const char *name, size_t le
     return "";
 }
 
+static void place(const struct tls_session *s, const char *where, const char *key, struct strbuf *out)
+{
+    if (where)
+        strbuf_add_str(out, where);
+    else
+        strbuf_addf(out, "%s.%s", s->peer.group, key);
+}
+
+static void add_word(const struct tls_session *s, struct slice name, struct strbuf *out)
+{
+    if (slice_is(name, "named"))
+        place(s, s->peer.named, "host", out);
+    else if (slice_is(name, "ported"))
+        place(s, s->peer.ported, "port", out);
+    else
+        strbuf_add_str(out, word(s, name.ptr, name.len));
+}
+
 static void expand(const struct tls_session *s, const char *sentence, struct strbuf *out)
 {
     while (*sentence) {
@@ -48,7 +66,7 @@ static void expand(const struct tls_session *s, const char *sentence, struct str
         if (!*sentence)
             break;
         name = strcspn(++sentence, "}");
-        strbuf_add_str(out, word(s, sentence, name));
+        add_word(s, (struct slice){sentence, name}, out);
         sentence += name + 1;
     }
 }

@@ -78,11 +78,11 @@ void doctor_tell(struct doctor *d, enum doctor_verdict verdict, enum doctor_chec
     fflush(stdout); /* the next server may take its time-out to be away */
 }
 
-void doctor_failed(struct doctor *d, enum doctor_check server, const struct error *err)
+void doctor_failed(struct doctor *d, enum doctor_check server, const char *subject, const struct error *err)
 {
     if (error_class_of(err) == ERROR_CLASS_OUTAGE)
         d->away++;
-    doctor_tell(d, DOCTOR_PROBLEM, server, NULL, "%s", err->text);
+    doctor_tell(d, DOCTOR_PROBLEM, server, subject, "%s", err->text);
     d->ctl->advice[0] = '\0'; /* said in the line */
 }
 

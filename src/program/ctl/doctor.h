@@ -44,7 +44,7 @@ void doctor_sentinels(struct doctor *d, struct kv *kv);
 void doctor_cluster(struct doctor *d, struct kv *kv);
 
 /* The server of this row failed: an outage counts it as away. */
-void doctor_failed(struct doctor *d, enum doctor_check server, const struct error *err);
+void doctor_failed(struct doctor *d, enum doctor_check server, const char *subject, const struct error *err);
 
 /* A clock that was asked at `asked` and answered at `answered`, both by this machine's wall clock. */
 struct doctor_clock doctor_clock(int64_t asked_ms, int64_t answered_ms, int64_t its_ms);
@@ -61,10 +61,11 @@ enum doctor_verdict doctor_judge_mode(mode_t mode, bool secret, const char **why
 /* ---- TLS ---- */
 
 struct doctor_tls {
-    const char *by;  /* what a connection is encrypted by; NULL: plain text */
-    bool verified;   /* whose server it is */
-    bool here;       /* it does not leave this machine */
-    int64_t until_s; /* when the server's certificate ends, seconds since 1970; 0: not known */
+    const char *subject; /* which server, where there are several; else NULL */
+    const char *by;      /* what a connection is encrypted by; NULL: plain text */
+    bool verified;       /* whose server it is */
+    bool here;           /* it does not leave this machine */
+    int64_t until_s;     /* when the server's certificate ends, seconds since 1970; 0: not known */
 };
 
 void doctor_tell_tls(struct doctor *d, enum doctor_check check, const struct doctor_tls *tls);

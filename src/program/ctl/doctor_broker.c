@@ -108,7 +108,7 @@ void doctor_broker(struct doctor *d)
         version(d, broker_version(broker));
     }
     if (!broker || !topology(d, broker, &err) || !delay_queues(d, broker, &err))
-        doctor_failed(d, DOCTOR_BROKER_SERVER, &err);
+        doctor_failed(d, DOCTOR_BROKER_SERVER, NULL, &err);
     else
         hold(d);
     ctl_close_broker(&broker);

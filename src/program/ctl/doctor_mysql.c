@@ -218,6 +218,6 @@ void doctor_mysql(struct doctor *d)
     struct db *db = ctl_open_db(d->ctl, &err);
 
     if (!db || !look(d, db, &err))
-        doctor_failed(d, DOCTOR_MYSQL_SERVER, &err);
+        doctor_failed(d, DOCTOR_MYSQL_SERVER, NULL, &err);
     db_close(&db);
 }

@@ -206,28 +206,49 @@ static bool run_script(const struct look *look, struct error *err)
     return true;
 }
 
-static void encryption(struct doctor *d, const struct kv *kv)
+/* "host:port" of whichever server this is. */
+static bool is_here(const char *name)
 {
-    const struct conf *conf = d->ctl->conf;
-    struct doctor_tls tls = {.verified = true,
-                             .here = conf->redis_mode == CONF_MODE_SERVER && doctor_is_here(conf->redis_host)};
+    char host[300];
 
-    tls.by = kv_encrypted_by(kv, &tls.until_s);
-    doctor_tell_tls(d, DOCTOR_REDIS_TLS, &tls);
+    snprintf(host, sizeof host, "%.*s", (int)(strrchr(name, ':') - name), name);
+    return doctor_is_here(host);
+}
+
+static void encryption(const struct look *look)
+{
+    struct doctor_tls tls = {
+        .subject = look->subject, .verified = true, .here = is_here(kv_server_name(look->kv, look->server))};
+
+    tls.by = kv_encrypted_by(look->kv, look->server, &tls.until_s);
+    doctor_tell_tls(look->d, DOCTOR_REDIS_TLS, &tls);
+}
+
+/* A server of a cluster is connected only when it is asked something. */
+static bool answers(const struct look *look, struct error *err)
+{
+    struct kv_reply *reply = ask(look, (const char *const[3]){"TIME"}, err);
+
+    if (!reply)
+        return false;
+    kv_reply_free(&reply);
+    doctor_tell(look->d, DOCTOR_OK, DOCTOR_REDIS_SERVER, look->subject, "it answers");
+    encryption(look);
+    return true;
 }
 
 static void look_at(const struct look *look)
 {
     struct error err = {0};
 
-    doctor_tell(look->d, DOCTOR_OK, DOCTOR_REDIS_SERVER, look->subject, "it answers");
-    if (!read_clock(look, &err) || !read_info(look, &err) || !run_script(look, &err))
-        doctor_failed(look->d, DOCTOR_REDIS_SERVER, &err);
+    if (!answers(look, &err) || !read_clock(look, &err) || !read_info(look, &err) || !run_script(look, &err))
+        doctor_failed(look->d, DOCTOR_REDIS_SERVER, look->subject, &err);
 }
 
 static void look_at_each(struct doctor *d, struct kv *kv)
 {
     bool cluster = d->ctl->conf->redis_mode == CONF_MODE_CLUSTER;
+    unsigned others = d->away;
 
     for (size_t i = 0; i < kv_server_count(kv); i++) {
         char subject[300];
@@ -237,6 +258,8 @@ static void look_at_each(struct doctor *d, struct kv *kv)
         snprintf(subject, sizeof subject, "%s", kv_server_name(kv, i));
         look_at(&(struct look){d, kv, i, cluster ? subject : NULL});
     }
+    if (d->away > others) /* of MySQL, RabbitMQ and Redis, this is one */
+        d->away = others + 1;
 }
 
 void doctor_redis(struct doctor *d)
@@ -244,8 +267,6 @@ void doctor_redis(struct doctor *d)
     struct error err = {0};
     struct kv *kv = ctl_open_kv(d->ctl, &err);
 
-    if (kv)
-        encryption(d, kv);
     if (d->ctl->conf && d->ctl->conf->redis_mode == CONF_MODE_SENTINEL)
         doctor_sentinels(d, kv);
     if (kv && d->ctl->conf->redis_mode == CONF_MODE_CLUSTER)
@@ -253,6 +274,6 @@ void doctor_redis(struct doctor *d)
     if (kv)
         look_at_each(d, kv);
     else
-        doctor_failed(d, DOCTOR_REDIS_SERVER, &err);
+        doctor_failed(d, DOCTOR_REDIS_SERVER, NULL, &err);
     kv_close(&kv);
 }

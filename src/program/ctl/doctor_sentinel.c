@@ -8,19 +8,6 @@
 
 #define SENTINELS_LEAST 3 /* two that agree are a majority only of three */
 
-static struct kv *open_alone(const struct conf *conf, const struct conf_node *node, struct error *err)
-{
-    struct conf alone = *conf;
-
-    alone.redis_mode = CONF_MODE_SERVER;
-    alone.redis_host = node->host;
-    alone.redis_port = node->port;
-    alone.redis_user = conf->redis_sentinel_user;
-    alone.redis_password_file = conf->redis_sentinel_password_file;
-    alone.redis_database = 0;
-    return kv_open(&alone, "orderctl", err);
-}
-
 static struct kv_reply *ask(const struct conf *conf, struct kv *kv, const char *what, struct error *err)
 {
     const struct slice argv[] = {slice_of("SENTINEL"), slice_of(what), slice_of(conf->redis_sentinel_master)};
@@ -62,13 +49,23 @@ static bool could_fail_over(struct doctor *d, struct kv *kv, const char *subject
     return true;
 }
 
+static void encryption(struct doctor *d, const struct kv *kv, const struct conf_node *node, const char *subject)
+{
+    struct doctor_tls tls = {.subject = subject, .verified = true, .here = doctor_is_here(node->host)};
+
+    tls.by = kv_encrypted_by(kv, 0, &tls.until_s);
+    doctor_tell_tls(d, DOCTOR_REDIS_TLS, &tls);
+}
+
 static void sentinel(struct doctor *d, const struct conf_node *node, struct kv *primary)
 {
     char subject[300];
     struct error err = {0};
-    struct kv *kv = open_alone(d->ctl->conf, node, &err);
+    struct kv *kv = kv_open_sentinel(d->ctl->conf, node, "orderctl", &err);
 
     snprintf(subject, sizeof subject, "%s:%d", node->host, node->port);
+    if (kv)
+        encryption(d, kv, node, subject);
     if (!kv || !names(d, kv, primary, subject, &err) || !could_fail_over(d, kv, subject, &err))
         doctor_tell(d, DOCTOR_WARNING, DOCTOR_REDIS_SENTINEL, subject, "%s", err.text);
     kv_close(&kv);

@@ -47,15 +47,15 @@ void doctor_tell_tls(struct doctor *d, enum doctor_check check, const struct doc
 
     doctor_day(tls->until_s, day);
     if (!tls->by)
-        doctor_tell(d, tls->here ? DOCTOR_OK : DOCTOR_LOOK, check, NULL,
+        doctor_tell(d, tls->here ? DOCTOR_OK : DOCTOR_LOOK, check, tls->subject,
                     tls->here ? "plain text, within this machine"
                               : "plain text: who is on the way can read and change it, passwords included");
     else if (!tls->verified)
-        doctor_tell(d, tls->here ? DOCTOR_OK : DOCTOR_LOOK, check, NULL,
+        doctor_tell(d, tls->here ? DOCTOR_OK : DOCTOR_LOOK, check, tls->subject,
                     "encrypted by %s, but whose server it is was not asked", tls->by);
     else if (tls->until_s)
-        doctor_tell(d, doctor_judge_until(tls->until_s, clock_wall_ms() / 1000), check, NULL,
+        doctor_tell(d, doctor_judge_until(tls->until_s, clock_wall_ms() / 1000), check, tls->subject,
                     "encrypted by %s; the server's certificate is valid until %s", tls->by, day);
     else
-        doctor_tell(d, DOCTOR_OK, check, NULL, "encrypted by %s, with a server that was verified", tls->by);
+        doctor_tell(d, DOCTOR_OK, check, tls->subject, "encrypted by %s, with a server that was verified", tls->by);
 }
