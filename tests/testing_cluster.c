@@ -22,7 +22,10 @@ static void start_node(struct testing_cluster *c, int node)
     char bus[16], port[16];
 
     snprintf(bus, sizeof bus, "%d", testing_free_port());
-    testing_redis_start(&c->nodes[node],
+    testing_redis_prepare(&c->nodes[node]);
+    if (c->tls)
+        testing_redis_speak_tls(&c->nodes[node]);
+    testing_redis_again(&c->nodes[node],
                         (const char *const[]){"--cluster-enabled", "yes", "--cluster-port", bus,
                                               "--cluster-node-timeout", "1500", "--cluster-require-full-coverage", "no",
                                               "--cluster-replica-validity-factor", "0", "--repl-diskless-sync-delay",
@@ -30,7 +33,7 @@ static void start_node(struct testing_cluster *c, int node)
     c->links[node] = testing_redis_open(c->nodes[node].port);
     if (node == 0)
         return;
-    snprintf(port, sizeof port, "%d", c->nodes[node].port);
+    snprintf(port, sizeof port, "%d", testing_redis_known(&c->nodes[node]));
     testing_redis_run(c->links[0], "CLUSTER", "MEET", "127.0.0.1", port, bus, NULL);
 }
 
@@ -94,8 +97,9 @@ static void make_replica(struct testing_cluster *c)
                  "the replica has its data");
 }
 
-void testing_cluster_start(struct testing_cluster *c, bool replica)
+static void start(struct testing_cluster *c, bool replica, bool tls)
 {
+    c->tls = tls;
     c->count = TESTING_PRIMARIES + replica;
     for (int node = 0; node < c->count; node++)
         start_node(c, node);
@@ -105,7 +109,18 @@ void testing_cluster_start(struct testing_cluster *c, bool replica)
         make_replica(c);
     for (int node = 0; node < c->count; node++)
         testing_wait(is_whole(c, node), 20000, "the cluster is whole");
-    snprintf(c->seeds, sizeof c->seeds, "127.0.0.1:%d, 127.0.0.1:%d", c->nodes[0].port, c->nodes[1].port);
+    snprintf(c->seeds, sizeof c->seeds, "127.0.0.1:%d, 127.0.0.1:%d", testing_redis_known(&c->nodes[0]),
+             testing_redis_known(&c->nodes[1]));
+}
+
+void testing_cluster_start(struct testing_cluster *c, bool replica)
+{
+    start(c, replica, false);
+}
+
+void testing_cluster_start_tls(struct testing_cluster *c, bool replica)
+{
+    start(c, replica, true);
 }
 
 void testing_cluster_stop(struct testing_cluster *c)
@@ -122,6 +137,8 @@ struct conf testing_cluster_conf(const struct testing_cluster *c)
 
     conf.redis_mode = CONF_MODE_CLUSTER;
     conf.redis_nodes = c->seeds;
+    if (c->tls)
+        testing_redis_by_tls(&conf);
     return conf;
 }
 
@@ -159,7 +176,7 @@ int testing_cluster_move_keys(const struct testing_cluster *c, int slot, int fro
 
     snprintf(number, sizeof number, "%d", slot);
     snprintf(most, sizeof most, "%d", count);
-    snprintf(port, sizeof port, "%d", c->nodes[to].port);
+    snprintf(port, sizeof port, "%d", testing_redis_known(&c->nodes[to]));
     keys = testing_redis_do(c->links[from], "CLUSTER", "GETKEYSINSLOT", number, most, NULL);
     moved = (int)kv_reply_count(keys);
     for (int i = 0; i < moved; i++)

@@ -11,12 +11,14 @@ struct testing_cluster {
     struct testing_redis nodes[TESTING_NODES];
     struct kv *links[TESTING_NODES]; /* to each of them alone */
     int count;
+    bool tls;        /* they call each other by their TLS ports */
     char seeds[128]; /* for redis.nodes */
 };
 
 /* Returns once all of them know each other and all slots are served. Without the replica of one that dies its shards
  * are away while the others go on (cluster-require-full-coverage no). */
 void testing_cluster_start(struct testing_cluster *c, bool replica);
+void testing_cluster_start_tls(struct testing_cluster *c, bool replica);
 void testing_cluster_stop(struct testing_cluster *c);
 
 /* The redis rows for it. */

@@ -84,6 +84,100 @@ void testing_redis_run(struct kv *kv, ...)
     kv_reply_free(&reply);
 }
 
+/* ---- TLS ---- */
+
+static void make_certificates(void)
+{
+    char command[800];
+
+    snprintf(command, sizeof command, "%s/scripts/certificates %s", testing_env("ORDERD_SOURCE"), testing_dir());
+    ck_assert_msg(system(command) == 0, "%s", command);
+}
+
+/* Paths stay valid: configurations point to them. */
+const char *testing_certificate(const char *file)
+{
+    static char *known[24];
+    char path[300];
+    int i = 0;
+
+    snprintf(path, sizeof path, "%s/%s", testing_dir(), file);
+    if (access(path, F_OK) != 0)
+        make_certificates();
+    while (i < 24 && known[i] && strcmp(known[i], path) != 0)
+        i++;
+    ck_assert_msg(i < 24 && access(path, F_OK) == 0, "no %s", path);
+    if (!known[i])
+        known[i] = check_strdup(path);
+    return known[i];
+}
+
+void testing_redis_wear(const struct testing_redis *server, const char *name)
+{
+    char pem[64], key[64], command[1200];
+
+    snprintf(pem, sizeof pem, "%s.pem", name);
+    snprintf(key, sizeof key, "%s.key", name);
+    snprintf(command, sizeof command, "cp %s %s/own.pem && cp %s %s/own.key", testing_certificate(pem), server->dir,
+             testing_certificate(key), server->dir);
+    ck_assert_msg(system(command) == 0, "%s", command);
+}
+
+void testing_redis_speak_tls(struct testing_redis *server)
+{
+    server->tls_port = testing_free_port();
+    testing_redis_wear(server, "server");
+}
+
+void testing_redis_show(const struct testing_redis *server, const char *password, const char *name)
+{
+    struct conf conf = testing_redis_conf("127.0.0.1", server->port);
+    char pem[96], key[96];
+    struct error err;
+    struct kv *kv;
+
+    conf.redis_password_file = password;
+    kv = kv_open(&conf, "test", &err);
+    ck_assert_msg(kv != NULL, "%s", err.text);
+    testing_redis_wear(server, name);
+    snprintf(pem, sizeof pem, "%s/own.pem", server->dir);
+    snprintf(key, sizeof key, "%s/own.key", server->dir);
+    testing_redis_run(kv, "CONFIG", "SET", "tls-cert-file", pem, "tls-key-file", key, NULL);
+    kv_close(&kv);
+}
+
+int testing_redis_known(const struct testing_redis *server)
+{
+    return server->tls_port ? server->tls_port : server->port;
+}
+
+void testing_redis_by_tls(struct conf *conf)
+{
+    conf->redis_tls = CONF_TLS_VERIFY;
+    conf->redis_tls_ca_file = testing_certificate("ca.pem");
+    conf->redis_tls_cert_file = testing_certificate("client.pem");
+    conf->redis_tls_key_file = testing_certificate("client.key");
+}
+
+static size_t add_tls(const struct testing_redis *server, const char **argv)
+{
+    static char port[16], cert[96], key[96];
+    const char *const words[] = {
+        "--tls-port",      port,  "--tls-ca-cert-file", testing_certificate("ca.pem"),
+        "--tls-cert-file", cert,  "--tls-key-file",     key,
+        "--tls-cluster",   "yes", "--tls-replication",  "yes",
+    };
+    const size_t count = sizeof words / sizeof *words;
+
+    snprintf(port, sizeof port, "%d", server->tls_port);
+    snprintf(cert, sizeof cert, "%s/own.pem", server->dir);
+    snprintf(key, sizeof key, "%s/own.key", server->dir);
+    memcpy(argv, words, sizeof words);
+    return count;
+}
+
+/* ---- processes ---- */
+
 static void become_server(const struct testing_redis *server, const char *const *extra)
 {
     char port[16];
@@ -99,6 +193,7 @@ static void become_server(const struct testing_redis *server, const char *const 
         argv[argc++] = file;
     for (size_t i = 0; own[i]; i++)
         argv[argc++] = own[i];
+    argc += server->tls_port ? add_tls(server, argv + argc) : 0;
     while (extra && *extra && argc < 47)
         argv[argc++] = *extra++;
     argv[argc] = NULL;
@@ -133,6 +228,7 @@ void testing_redis_prepare(struct testing_redis *server)
     snprintf(server->dir, sizeof server->dir, "/tmp/orderd_test_redis_XXXXXX");
     ck_assert_ptr_nonnull(mkdtemp(server->dir));
     server->port = testing_free_port();
+    server->tls_port = 0;
 }
 
 void testing_redis_start(struct testing_redis *server, const char *const *extra)

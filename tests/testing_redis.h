@@ -20,13 +20,29 @@ void testing_redis_run(struct kv *kv, ...); /* the same, for an answer nobody ne
 
 struct testing_redis {
     pid_t pid;
-    int port;
+    int port, tls_port; /* tls_port 0: in plain text only */
     char dir[64];
 };
 
 /* Folder and port only; a file TESTING_REDIS_FILE in the folder is then the server's configuration. */
 #define TESTING_REDIS_FILE "redis.conf"
 void testing_redis_prepare(struct testing_redis *server);
+
+/* After that: it speaks TLS too, on a port of its own, wants certificates of its clients, and talks to its like (those
+ * of a cluster, a replica, Sentinels) by TLS alone. It shows the certificate "server" at first; name: another one that
+ * scripts/certificates makes: _wear from its next start on, _show at once. */
+void testing_redis_speak_tls(struct testing_redis *server);
+void testing_redis_wear(const struct testing_redis *server, const char *name);
+void testing_redis_show(const struct testing_redis *server, const char *password, const char *name);
+
+/* The port by which servers, Sentinels and clusters call it. */
+int testing_redis_known(const struct testing_redis *server);
+
+/* Sets the rows of redis.tls for such servers. */
+void testing_redis_by_tls(struct conf *conf);
+
+/* The path of one of those files, which are made when first asked for. */
+const char *testing_certificate(const char *file);
 
 /* extra: further arguments of redis-server, ended by NULL. Returns once it answers. */
 void testing_redis_start(struct testing_redis *server, const char *const *extra);

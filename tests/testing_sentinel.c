@@ -7,6 +7,13 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+static void prepare(const struct testing_sentinels *s, struct testing_redis *server)
+{
+    testing_redis_prepare(server);
+    if (s->tls)
+        testing_redis_speak_tls(server);
+}
+
 static void start_servers(struct testing_sentinels *s)
 {
     char port[16];
@@ -22,18 +29,18 @@ static void start_servers(struct testing_sentinels *s)
                                    port,
                                    NULL};
 
-    testing_redis_start(&s->servers[0], extra);
-    snprintf(port, sizeof port, "%d", s->servers[0].port);
-    testing_redis_start(&s->servers[1], replica);
+    prepare(s, &s->servers[0]);
+    testing_redis_again(&s->servers[0], extra);
+    snprintf(port, sizeof port, "%d", testing_redis_known(&s->servers[0]));
+    prepare(s, &s->servers[1]);
+    testing_redis_again(&s->servers[1], replica);
 }
 
-static void start_sentinel(struct testing_sentinels *s, int i)
+static void start_sentinel(const struct testing_sentinels *s, struct testing_redis *sentinel)
 {
-    struct testing_redis *sentinel = &s->sentinels[i];
     char path[128];
     FILE *f;
 
-    testing_redis_prepare(sentinel);
     snprintf(path, sizeof path, "%s/%s", sentinel->dir, TESTING_REDIS_FILE);
     f = fopen(path, "w");
     ck_assert_ptr_nonnull(f);
@@ -43,8 +50,9 @@ static void start_sentinel(struct testing_sentinels *s, int i)
             "sentinel auth-pass %s %s\n"
             "sentinel down-after-milliseconds %s 500\n"
             "sentinel failover-timeout %s 5000\n",
-            TESTING_SENTINEL_SECRET, TESTING_SENTINEL_SECRET, TESTING_SENTINEL_NAME, s->servers[0].port,
-            TESTING_SENTINEL_NAME, TESTING_SERVER_SECRET, TESTING_SENTINEL_NAME, TESTING_SENTINEL_NAME);
+            TESTING_SENTINEL_SECRET, TESTING_SENTINEL_SECRET, TESTING_SENTINEL_NAME,
+            testing_redis_known(&s->servers[0]), TESTING_SENTINEL_NAME, TESTING_SERVER_SECRET, TESTING_SENTINEL_NAME,
+            TESTING_SENTINEL_NAME);
     fclose(f);
     testing_redis_again(sentinel, (const char *const[]){"--sentinel", NULL});
 }
@@ -73,19 +81,41 @@ static bool knows_all(struct kv *kv)
     return all;
 }
 
-void testing_sentinels_start(struct testing_sentinels *s)
+static void start(struct testing_sentinels *s, bool tls)
 {
+    s->tls = tls;
     start_servers(s);
-    for (int i = 0; i < TESTING_SENTINELS; i++)
-        start_sentinel(s, i);
-    snprintf(s->nodes, sizeof s->nodes, "127.0.0.1:%d, 127.0.0.1:%d 127.0.0.1:%d", s->sentinels[0].port,
-             s->sentinels[1].port, s->sentinels[2].port);
+    for (int i = 0; i < TESTING_SENTINELS; i++) {
+        prepare(s, &s->sentinels[i]);
+        start_sentinel(s, &s->sentinels[i]);
+    }
+    snprintf(s->nodes, sizeof s->nodes, "127.0.0.1:%d, 127.0.0.1:%d 127.0.0.1:%d",
+             testing_redis_known(&s->sentinels[0]), testing_redis_known(&s->sentinels[1]),
+             testing_redis_known(&s->sentinels[2]));
     for (int i = 0; i < TESTING_SENTINELS; i++) {
         struct kv *kv = open_sentinel(s, i);
 
         testing_wait(knows_all(kv), 20000, "the Sentinels know each other");
         kv_close(&kv);
     }
+}
+
+void testing_sentinels_start(struct testing_sentinels *s)
+{
+    start(s, false);
+}
+
+void testing_sentinels_start_tls(struct testing_sentinels *s)
+{
+    start(s, true);
+}
+
+void testing_sentinels_add(const struct testing_sentinels *s, struct testing_redis *sentinel, const char *certificate)
+{
+    testing_redis_prepare(sentinel);
+    testing_redis_speak_tls(sentinel);
+    testing_redis_wear(sentinel, certificate);
+    start_sentinel(s, sentinel);
 }
 
 void testing_sentinels_stop(struct testing_sentinels *s)
@@ -106,6 +136,8 @@ struct conf testing_sentinels_conf(const struct testing_sentinels *s)
     conf.redis_sentinel_password_file = TESTING_SENTINEL_SECRET;
     conf.redis_sentinel_timeout = 1000;
     conf.redis_password_file = TESTING_SERVER_SECRET;
+    if (s->tls)
+        testing_redis_by_tls(&conf);
     return conf;
 }
 
@@ -159,7 +191,7 @@ void testing_sentinels_revive(struct testing_sentinels *s, int server)
 {
     char port[16];
 
-    snprintf(port, sizeof port, "%d", s->servers[!server].port);
+    snprintf(port, sizeof port, "%d", testing_redis_known(&s->servers[!server]));
     testing_redis_again(&s->servers[server],
                         (const char *const[]){"--requirepass", TESTING_SERVER_SECRET, "--masterauth",
                                               TESTING_SERVER_SECRET, "--replicaof", "127.0.0.1", port, NULL});

@@ -10,6 +10,7 @@ enum { TESTING_SENTINELS = 3 };
 struct testing_sentinels {
     struct testing_redis servers[2];
     struct testing_redis sentinels[TESTING_SENTINELS];
+    bool tls;        /* all of them call each other by their TLS ports */
     char nodes[128]; /* for redis.nodes */
 };
 
@@ -19,12 +20,16 @@ struct testing_sentinels {
 
 /* Returns once all of them know each other: servers[0] is the primary. A failover takes about two seconds. */
 void testing_sentinels_start(struct testing_sentinels *s);
+void testing_sentinels_start_tls(struct testing_sentinels *s);
 void testing_sentinels_stop(struct testing_sentinels *s);
+
+/* One more of those by TLS, which shows another certificate (see testing_redis.h); stop it by testing_redis_stop. */
+void testing_sentinels_add(const struct testing_sentinels *s, struct testing_redis *sentinel, const char *certificate);
 
 /* The redis rows for them, with both passwords. */
 struct conf testing_sentinels_conf(const struct testing_sentinels *s);
 
-/* The port of the primary in the eyes of Sentinel i. */
+/* The port of the primary (testing_redis_known) in the eyes of Sentinel i. */
 int testing_sentinels_primary(const struct testing_sentinels *s, int i);
 
 /* Lets Sentinel 0 move the primary's role to the replica, and waits until that Sentinel names it. */

@@ -275,6 +275,18 @@ START_TEST(redirections_are_parsed)
 }
 END_TEST
 
+/* What follows the NUL would be lost on the way to whom the certificate must name. */
+START_TEST(a_name_with_a_nul_is_none)
+{
+    static const char text[] = "MOVED 1 a\0b:7000";
+    const struct conf_node from = {"asked.example", 7000};
+    struct conf_node at;
+    unsigned slot;
+
+    ck_assert(!kv_redirect_parse((struct slice){text, sizeof text - 1}, &from, &slot, &at));
+}
+END_TEST
+
 /* ---- orderctl doctor ---- */
 
 static void doctor_says(const char *words)
@@ -494,6 +506,7 @@ int main(void)
     tcase_set_timeout(tc, 90);
     tcase_add_test(tc, slots_are_those_of_the_server);
     tcase_add_test(tc, redirections_are_parsed);
+    tcase_add_test(tc, a_name_with_a_nul_is_none);
     tcase_add_test(tc, commands_find_their_server);
     tcase_add_test(tc, shards_lie_on_all_servers);
     tcase_add_test(tc, an_activity_is_removed_from_all_servers);
