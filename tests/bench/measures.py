@@ -12,11 +12,11 @@ LUA = os.path.join(ENV['ORDERD_SOURCE'], 'src/domain/stock/deduct.lua')
 
 
 class Bench:
-    """How much is done, and what was found so far."""
+    """How much is done, and what was found so far. brief: only what a goal is about."""
 
     def __init__(self, orders, quick, say):
         self.orders, self.quick, self.say = orders, quick, say
-        self.rows = []
+        self.rows, self.brief = [], False
 
     def row(self, name, settings, **figures):
         row = {'name': name, 'settings': settings, 'figures': {k: v for k, v in figures.items() if v is not None}}
@@ -52,6 +52,9 @@ def create_conf(lanes=2, batch=500, more=''):
 def limit(bench):
     n = bench.orders
     with Sale('limit', conf=create_conf()) as sale:
+        if bench.brief:
+            pipe(bench, sale)
+            return
         for batch, threads in ((500, 2), (1, 8)):
             count = n if batch > 1 else n // 20
             out = limit_program('insert', count, batch, threads, schema=sale.name)[0]
@@ -99,7 +102,9 @@ def drain_once(bench, name, count, lanes=2, processes=1, batch=500, queue_type='
 def drain(bench):
     n = bench.orders
     grid = [(2, 1, 500, 'quorum')]
-    if not bench.quick:
+    if bench.brief:
+        grid += [(4, 1, 1000, 'quorum')]
+    elif not bench.quick:
         grid = [(lanes, 1, 500, 'quorum') for lanes in (1, 2, 4)] + [(2, processes, 500, 'quorum') for processes in (2, 4)]
         grid += [(4, 1, 1000, 'quorum'), (2, 1, 500, 'classic')]
     for lanes, processes, size, queue_type in grid:
@@ -114,7 +119,7 @@ def batch(bench):
 
 def single(bench):
     """One message a transaction; more lanes so that it is not the round trips alone."""
-    for lanes in (8,) if bench.quick else (2, 8, 32):
+    for lanes in (8,) if bench.quick else (2,) if bench.brief else (2, 8, 32):
         drain_once(bench, 'single', max(2000, bench.orders // 20), lanes=lanes, batch=1)
 
 
@@ -149,7 +154,10 @@ def through(bench, sale):
 
 def latency(bench):
     """Against load. Of the fastest drain alone no share is asked: nobody published then."""
-    for size, rates in (500, (200, 5000) if bench.quick else (50, 200, 1000, 5000, 10000, 20000)), (1, (50, 200, 500)):
+    grid = [(500, (50, 200, 1000, 5000, 10000, 20000)), (1, (50, 200, 500))]
+    if bench.quick or bench.brief:
+        grid = [(500, (200,)), (1, (200,))]
+    for size, rates in grid:
         with Sale('latency', conf=create_conf(batch=size)) as sale:
             started(sale)
             latency_at(bench, sale, 200, 'warm-up', name='warm-up')

@@ -13,28 +13,28 @@ import report
 
 MEASURES = [measures.limit, measures.drain, measures.batch, measures.single, measures.latency, measures.cost, life.growth,
             life.release, life.returns, life.relay, life.hot, life.duplicates, life.reconnect]
+BRIEF = [measures.limit, measures.drain, measures.single, measures.latency]
 
 
 def arguments():
     names = [m.__name__ for m in MEASURES]
     parser = argparse.ArgumentParser(prog='scripts/bench', description=__doc__, epilog='Measures: ' + ', '.join(names))
     parser.add_argument('--only', metavar='NAMES', default='', help='some of the measures, separated by commas')
-    parser.add_argument('--repeat', metavar='N', type=int, default=5, help='runs of everything; medians are reported (default 5)')
-    parser.add_argument('--once', metavar='NAMES', default='', help='those of the measures that only the first run has')
+    parser.add_argument('--repeat', metavar='N', type=int, default=5, help='runs; medians are reported (default 5)')
+    parser.add_argument('--all', action='store_true', help='in each run all measures; else those after the first have what a goal is about')
     parser.add_argument('--orders', metavar='N', type=int, default=200_000, help='that wait for a drain (default 200000)')
     parser.add_argument('--quick', action='store_true', help='once, with a tenth of the orders and few settings: does it all work?')
     parser.add_argument('--out', metavar='DIR', default='', help='where bench.md, bench.json and bench.svg go (default: nowhere)')
     options = parser.parse_args()
     chosen = [n for n in options.only.split(',') if n] or names
-    once = [n for n in options.once.split(',') if n]
-    unknown = [n for n in chosen + once if n not in names]
+    unknown = [n for n in chosen if n not in names]
     if unknown:
         parser.error(f'{unknown[0]} is no measure; there are {", ".join(names)}')
     if options.repeat < 1 or options.orders < 1000:
         parser.error('--repeat is 1 or more, --orders 1000 or more')
     if options.quick:
         options.repeat, options.orders = 1, min(options.orders, 20_000)
-    return options, [m for m in MEASURES if m.__name__ in chosen], once
+    return options, [m for m in MEASURES if m.__name__ in chosen]
 
 
 def write(folder, rows, facts):
@@ -51,15 +51,16 @@ def write(folder, rows, facts):
 
 
 def main():
-    options, chosen, once = arguments()
+    options, chosen = arguments()
     facts = {'date': datetime.date.today().isoformat(), 'machine': ground.machine(), 'versions': ground.versions(),
              'orders': options.orders, 'repeat': options.repeat}
     print(f"{facts['machine']} {facts['versions']}", flush=True)
     bench = measures.Bench(options.orders, options.quick, lambda row: print(report.line(row), flush=True))
     for turn in range(options.repeat):
         began = time.monotonic()
+        bench.brief = turn > 0 and not options.all
         for measure in chosen:
-            if turn > 0 and measure.__name__ in once:
+            if bench.brief and measure not in BRIEF:
                 continue
             measure(bench)
             if options.out:
