@@ -11,7 +11,9 @@
  * cap + out of a shard never changes by a transfer, and neither does left + out: so the books of all shards add up at
  * any moment, whenever each of them was read. A failover of Redis may lose one of the halves after the row was marked:
  * then the sum of `out` stays away from 0, and `again` repeats all transfers of the epoch, of which those that were
- * lost happen. All callers hold activity_lock. Any thread; blocks for some round trips for each transfer. */
+ * lost happen. Where the lend was lost and its units are sold, they were on sale twice; they leave all the same, so
+ * that the shard owes them (left is negative) and is given what others have: the sum of all shards sells no unit twice.
+ * All callers hold activity_lock. Any thread; blocks for some round trips for each transfer. */
 #ifndef ORDERD_ACTIVITY_TRANSFER_H
 #define ORDERD_ACTIVITY_TRANSFER_H
 
@@ -26,14 +28,16 @@ struct activity_move {
 };
 
 /* Which units should move, so that no shard is empty while another has two or more: half of what the fullest one has,
- * at that time, to each empty one. Pure. Answers how many moves, at most ACTIVITY_MOVES_MAX. */
+ * at that time, to each empty one; to one that owes units as much as it owes, where that is more. Pure. Answers how
+ * many moves, at most ACTIVITY_MOVES_MAX. */
 size_t activity_transfer_plan(const int64_t *left, int32_t shards, struct activity_move moves[ACTIVITY_MOVES_MAX]);
 
 /* Writes these down. */
 ORDERD_MUST_CHECK bool activity_transfer_write(struct db *db, const struct activity *activity,
                                                const struct activity_move *moves, size_t count, struct error *err);
 
-/* Does what is written down and not done; again: also what is done. *units: that came to a shard by this call. REFUSED where a shard is missing or damaged. */
+/* Does what is written down and not done; again: also what is done. *units: that came to a shard by this call. REFUSED
+ * where a shard is missing or damaged. */
 ORDERD_MUST_CHECK bool activity_transfer_finish(struct db *db, struct kv *kv, const struct activity *activity,
                                                 bool again, int64_t *units, struct error *err);
 

@@ -246,8 +246,9 @@ struct stock_transfer {
     int64_t activity;
     int shard;
     int64_t id;    /* 1 or more */
-    int64_t units; /* 1 to 999999999 */
+    int64_t units; /* 1 to 999999999; borrow: 0 only asks */
     int64_t epoch;
+    bool come; /* lend: borrow answered ALREADY: they leave even where too few are left, which makes left negative */
 };
 
 struct stock_transferred {

@@ -46,7 +46,7 @@ static const struct row {
      true},
     {STOCK_SCRIPT_RECLAIM, {"1", "1", "2"}, {"cap", "held", "sold", "forfeited", "epoch", "expire_at"}, "sm", true},
     {STOCK_SCRIPT_RESTOCK, {"10", "20", "2"}, {"cap", "held", "sold", "forfeited", "epoch", "expire_at"}, "sm", true},
-    {STOCK_SCRIPT_LEND, {"7", "1", "2"}, {"cap", "epoch", "expire_at"}, "sm", true},
+    {STOCK_SCRIPT_LEND, {"7", "1", "2", "0"}, {"cap", "epoch", "expire_at"}, "sm", true},
     {STOCK_SCRIPT_BORROW, {"7", "1", "2"}, {"cap", "epoch", "expire_at"}, "sm", true},
     {STOCK_SCRIPT_EXTEND,
      {"9000000000000", "9000000000000", "2", "1000000000000"},

@@ -262,18 +262,19 @@ static int lent[TRANSFERS + 1], borrowed[TRANSFERS + 1], out;
 static void lend(struct testing_shard *s, int id)
 {
     int units = 1 + dice(6);
-    const struct stock_transfer what = {s->plan.activity, s->plan.shard, id, units, s->plan.epoch};
-    int expected = lent[id] > 1                    ? STOCK_LEND_ALREADY
-                   : lent[id] == 1 || left < units ? STOCK_LEND_SHORT
-                                                   : STOCK_LEND_LENT;
+    bool come = dice(3) == 0 && left >= units; /* debts: test_transfer */
+    const struct stock_transfer what = {s->plan.activity, s->plan.shard, id, units, s->plan.epoch, come};
+    int expected = lent[id] > 1                               ? STOCK_LEND_ALREADY
+                   : !come && (lent[id] == 1 || left < units) ? STOCK_LEND_SHORT
+                                                              : STOCK_LEND_LENT;
     struct stock_transferred t;
     struct error err;
 
-    if (!lent[id] && cap < CAP - 15) /* the cap stays where a restock can reach it */
+    if (lent[id] <= 1 && cap < CAP - 15) /* the cap stays where a restock can reach it */
         return;
     ck_assert_ok(stock_lend(s->kv, &what, &t, &err), &err);
     agree(STOCK_SCRIPT_LEND, t.code, expected);
-    if (!lent[id])
+    if (expected != STOCK_LEND_ALREADY)
         lent[id] = (expected == STOCK_LEND_LENT ? units : 0) + 1;
     if (expected == STOCK_LEND_LENT)
         left -= units, s->plan.cap = cap -= units, out += units;
@@ -281,24 +282,29 @@ static void lend(struct testing_shard *s, int id)
     ck_assert_int_eq(t.left, left);
 }
 
-static void borrow(struct testing_shard *s, int id)
+static void borrow_units(struct testing_shard *s, int id, int units)
 {
-    int units = 1 + dice(6);
-    const struct stock_transfer what = {s->plan.activity, s->plan.shard, id, units, s->plan.epoch};
-    int expected = borrowed[id] ? STOCK_BORROW_ALREADY : STOCK_BORROW_BORROWED;
+    const struct stock_transfer what = {s->plan.activity, s->plan.shard, id, units, s->plan.epoch, false};
+    int expected = borrowed[id] ? STOCK_BORROW_ALREADY : units == 0 ? STOCK_BORROW_NOT_COME : STOCK_BORROW_BORROWED;
     struct stock_transferred t;
     struct error err;
 
-    if (!borrowed[id] && cap > CAP + 15)
+    if (expected == STOCK_BORROW_BORROWED && cap > CAP + 15)
         return;
     ck_assert_ok(stock_borrow(s->kv, &what, &t, &err), &err);
     agree(STOCK_SCRIPT_BORROW, t.code, expected);
-    if (!borrowed[id]) {
+    if (expected == STOCK_BORROW_BORROWED) {
         borrowed[id] = units + 1;
         left += units, s->plan.cap = cap += units, out -= units;
     }
-    ck_assert_int_eq(t.units, borrowed[id] - 1);
+    ck_assert_int_eq(t.units, borrowed[id] ? borrowed[id] - 1 : 0);
     ck_assert_int_eq(t.left, left);
+}
+
+static void borrow(struct testing_shard *s, int id)
+{
+    borrow_units(s, id, 0); /* asks */
+    borrow_units(s, id, 1 + dice(6));
 }
 
 static void step_transfers(struct testing_shard *s)

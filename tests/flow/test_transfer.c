@@ -15,12 +15,10 @@
 #define TOTAL  80
 #define SHARDS 4
 
-/* Buyers of one shard take all that it has. Answers the number of the next buyer. */
-static int empty_shard(int shard)
+/* Buyers of one shard, from number n on, take all that it has. Answers the number of the next buyer. */
+static int empty_shard_from(int shard, int n)
 {
-    int n = 1;
-
-    for (int left = TOTAL / SHARDS; left > 0; n++) {
+    for (int64_t left = testing_sale_audit(shard).left; left > 0; n++) {
         if (stock_home_shard(n, SHARDS) != shard)
             continue;
         (void)testing_buy(n, 1);
@@ -28,6 +26,11 @@ static int empty_shard(int shard)
     }
     ck_assert_int_eq(testing_sale_audit(shard).left, 0);
     return n;
+}
+
+static int empty_shard(int shard)
+{
+    return empty_shard_from(shard, 1);
 }
 
 static void walk_once(void)
@@ -155,6 +158,15 @@ static void lose(int shard, const char *field, int64_t units)
     testing_redis_run(testing_sale.kv, "INCRBY", keys.text[STOCK_KEY_STOCK], number, NULL);
 }
 
+/* half: "in" or "out", of the only row. */
+static void forget(int shard, const char *half, int64_t units)
+{
+    char field[40];
+
+    snprintf(field, sizeof field, "%s:%" PRId64, half, testing_number("SELECT id FROM stock_transfer"));
+    lose(shard, field, units);
+}
+
 START_TEST(a_forgotten_half_is_repeated)
 {
     const int64_t units = TOTAL / SHARDS / 2;
@@ -164,7 +176,7 @@ START_TEST(a_forgotten_half_is_repeated)
     (void)empty_shard(3);
     walk_once();
     from = (int)testing_number("SELECT from_shard FROM stock_transfer");
-    lose(3, "in:1", -units);
+    forget(3, "in", -units);
     assert_books(units);
     testing_parts_start(TESTING_WALK, 1);
     testing_next_walk(); /* sees it */
@@ -172,7 +184,7 @@ START_TEST(a_forgotten_half_is_repeated)
     testing_next_walk(); /* and again: nobody is at it */
     assert_books(0);
     ck_assert_int_eq(testing_sale_audit(3).left, units);
-    lose(from, "out:1", units);
+    forget(from, "out", units);
     assert_books(-units);
     testing_next_walk();
     testing_next_walk();
@@ -184,13 +196,78 @@ START_TEST(a_forgotten_half_is_repeated)
 }
 END_TEST
 
+/* The lend was forgotten, and what it had taken was sold before anybody saw: sold twice, until it leaves all the same.
+ */
+START_TEST(a_forgotten_lend_that_was_sold_is_owed)
+{
+    const int64_t units = TOTAL / SHARDS / 2;
+    int from, n;
+
+    testing_sale_open(TOTAL, SHARDS, 1);
+    n = empty_shard(3);
+    walk_once();
+    from = (int)testing_number("SELECT from_shard FROM stock_transfer");
+    forget(from, "out", units);
+    if (_i > 0) /* the row was not marked yet */
+        testing_sql("UPDATE stock_transfer SET state='planned',ended_at=NULL");
+    (void)empty_shard_from(from, n);
+    assert_books(-units);
+    testing_parts_start(TESTING_WALK, 1);
+    testing_next_walk();
+    testing_next_walk();
+    testing_next_walk();
+    testing_next_walk();
+    testing_parts_stop();
+    assert_books(0);
+    ck_assert_int_eq(transfers("void"), 0);
+    ck_assert_int_ge(testing_sale_audit(from).left, 0); /* the debt was paid by the fullest */
+    ck_assert_int_eq(testing_walked().need_person, 0);
+    testing_sale_close();
+}
+END_TEST
+
+/* MySQL was set back, or its replica that became the primary never had the row: nobody knows whose units they are. */
+START_TEST(units_without_a_row_are_told)
+{
+    testing_sale_open(TOTAL, SHARDS, 1);
+    (void)empty_shard(3);
+    walk_once();
+    forget(3, "in", -TOTAL / SHARDS / 2);
+    testing_sql("DELETE FROM stock_transfer");
+    testing_parts_start(TESTING_WALK, 1);
+    testing_next_walk();
+    testing_next_walk();
+    testing_next_walk();
+    testing_parts_stop();
+    assert_books(TOTAL / SHARDS / 2);
+    ck_assert_int_gt(testing_walked().need_person, 0);
+    testing_sale_close();
+}
+END_TEST
+
+/* As above: the ids that are given next were not given before. */
+START_TEST(an_id_is_not_given_again)
+{
+    testing_sale_open(TOTAL, SHARDS, 1);
+    (void)empty_shard(3);
+    walk_once();
+    testing_sql("DELETE FROM stock_transfer");
+    testing_sql("ALTER TABLE stock_transfer AUTO_INCREMENT=1");
+    (void)empty_shard_from(3, 1000000);
+    walk_once();
+    assert_books(0);
+    ck_assert_int_gt(testing_sale_audit(3).left, 0);
+    testing_sale_close();
+}
+END_TEST
+
 /* A restock plans with all units in shards. */
 START_TEST(a_restock_ends_it_first)
 {
     const struct activity_move move = {0, 1, 6};
     struct activity_cap caps[SHARDS];
     struct activity_restocked done;
-    struct stock_transfer half = {.shard = 0, .id = 1, .units = 6, .epoch = 1};
+    struct stock_transfer half = {.shard = 0, .units = 6, .epoch = 1};
     struct stock_transferred lent;
     struct activity a;
     struct error err;
@@ -199,6 +276,7 @@ START_TEST(a_restock_ends_it_first)
     read_activity(&a);
     half.activity = a.id;
     ck_assert_ok(activity_transfer_write(testing_lane_db, &a, &move, 1, &err), &err);
+    half.id = testing_number("SELECT id FROM stock_transfer");
     ck_assert_ok(stock_lend(testing_sale.kv, &half, &lent, &err), &err);
     ck_assert_int_eq(lent.code, STOCK_LEND_LENT);
     assert_books(6);
@@ -208,6 +286,43 @@ START_TEST(a_restock_ends_it_first)
     ck_assert_int_eq(transfers("done"), 1);
     ck_assert_int_eq(testing_sale_sum().cap, TOTAL + 8);
     ck_assert_int_eq(testing_sale_sum().left, TOTAL + 8);
+    testing_sale_close();
+}
+END_TEST
+
+/* As testing_sale_audit, of a shard that may owe units. */
+static struct stock_audit unbalanced(int shard)
+{
+    struct stock_audit a;
+    struct error err;
+
+    ck_assert_ok(stock_audit(testing_sale.kv, testing_sale.id, shard, &a, &err), &err);
+    return a;
+}
+
+/* What was sold of lent units stays sold; more units come all the same. */
+START_TEST(a_shard_that_owes_is_restocked)
+{
+    const struct activity_move move = {0, 1, TOTAL / SHARDS / 2};
+    struct activity_cap caps[SHARDS];
+    struct activity_restocked done;
+    struct activity a;
+    struct error err;
+    int64_t units, cap = 0;
+
+    testing_sale_open(TOTAL, SHARDS, 1);
+    read_activity(&a);
+    ck_assert_ok(activity_transfer_write(testing_lane_db, &a, &move, 1, &err), &err);
+    ck_assert_ok(activity_transfer_finish(testing_lane_db, testing_sale.kv, &a, false, &units, &err), &err);
+    forget(0, "out", move.units);
+    (void)empty_shard(0);
+    ck_assert_ok(activity_transfer_finish(testing_lane_db, testing_sale.kv, &a, true, &units, &err), &err);
+    ck_assert_int_eq(unbalanced(0).left, -move.units);
+    ck_assert_ok(activity_restock(testing_lane_db, testing_sale.kv, &a, TOTAL + 4, false, caps, &done, &err), &err);
+    for (int shard = 0; shard < SHARDS; shard++)
+        cap += unbalanced(shard).cap;
+    ck_assert_int_eq(cap, TOTAL + 4);
+    ck_assert_int_eq(unbalanced(0).left, 4 - move.units); /* it is given all, and owes the rest */
     testing_sale_close();
 }
 END_TEST
@@ -225,7 +340,11 @@ int main(void)
 #endif
     tcase_add_test(c, what_cannot_move_any_more_is_void);
     tcase_add_test(c, a_forgotten_half_is_repeated);
+    tcase_add_loop_test(c, a_forgotten_lend_that_was_sold_is_owed, 0, 2);
+    tcase_add_test(c, units_without_a_row_are_told);
+    tcase_add_test(c, an_id_is_not_given_again);
     tcase_add_test(c, a_restock_ends_it_first);
+    tcase_add_test(c, a_shard_that_owes_is_restocked);
     suite_add_tcase(s, c);
     return testing_main(s);
 }

@@ -82,6 +82,7 @@ X(LEND, BAD_ARGUMENT, -9, "bad_argument", "an argument is out of its range; noth
 
 X(BORROW, BORROWED, 1, "borrowed", "units came to the shard")
 X(BORROW, ALREADY, 2, "already", "they had come before")
+X(BORROW, NOT_COME, 0, "not_come", "they have not come; nothing changed")
 X(BORROW, NO_SHARD, -1, "no_shard", "no such shard; nothing changed")
 X(BORROW, OTHER_EPOCH, -4, "other_epoch", "the shard has another epoch; nothing changed")
 X(BORROW, DAMAGED, -8, "damaged", "the shard is damaged; nothing changed")

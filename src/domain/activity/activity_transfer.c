@@ -17,6 +17,11 @@ static int32_t fullest(const int64_t *left, int32_t shards)
     return best;
 }
 
+static int64_t smaller(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
 size_t activity_transfer_plan(const int64_t *left, int32_t shards, struct activity_move moves[ACTIVITY_MOVES_MAX])
 {
     int64_t *then = check_calloc((size_t)shards, sizeof *then);
@@ -26,17 +31,23 @@ size_t activity_transfer_plan(const int64_t *left, int32_t shards, struct activi
         then[i] = left[i];
     for (int32_t i = 0; i < shards && count < ACTIVITY_MOVES_MAX; i++) {
         int32_t from = fullest(then, shards);
-        int64_t units = then[from] / 2;
+        int64_t owed = then[i] < 0 ? -then[i] : 0;
+        int64_t units = smaller(then[from], owed > then[from] / 2 ? owed : then[from] / 2);
 
         if (left[i] > 0 || units <= 0)
             continue;
         moves[count++] = (struct activity_move){from, i, units};
         then[from] -= units;
-        then[i] = units;
+        then[i] += units;
     }
     free(then);
     return count;
 }
+
+/* Shards remember ids for as long as they live, so none may come twice: not from a database that was set back, nor from
+ * a replica that became the primary without the last rows, as AUTO_INCREMENT would give them. Less its top bit, it fits
+ * int64_t. */
+#define NEW_ID "UUID_SHORT()&9223372036854775807"
 
 bool activity_transfer_write(struct db *db, const struct activity *a, const struct activity_move *moves, size_t count,
                              struct error *err)
@@ -46,10 +57,10 @@ bool activity_transfer_write(struct db *db, const struct activity *a, const stru
 
     if (count == 0)
         return true;
-    strbuf_add_str(&sql, "INSERT INTO stock_transfer(activity_id,epoch,from_shard,to_shard,units) VALUES");
+    strbuf_add_str(&sql, "INSERT INTO stock_transfer(id,activity_id,epoch,from_shard,to_shard,units) VALUES");
     for (size_t i = 0; i < count; i++)
-        strbuf_addf(&sql, "%s(%" PRId64 ",%" PRId32 ",%" PRId32 ",%" PRId32 ",%" PRId64 ")", i ? "," : "", a->id,
-                    a->epoch, moves[i].from, moves[i].to, moves[i].units);
+        strbuf_addf(&sql, "%s(" NEW_ID ",%" PRId64 ",%" PRId32 ",%" PRId32 ",%" PRId32 ",%" PRId64 ")", i ? "," : "",
+                    a->id, a->epoch, moves[i].from, moves[i].to, moves[i].units);
     ok = db_run(db, (struct slice){sql.data, sql.len}, err);
     strbuf_release(&sql);
     FAULT(TRANSFER_AFTER_PLAN);
@@ -91,7 +102,7 @@ static bool read_rows(struct db *db, const struct activity *a, bool again, struc
         strbuf_addf(&sql, " AND (state='planned' OR (state='done' AND epoch=%" PRId32 "))", a->epoch);
     else
         strbuf_add_str(&sql, " AND state='planned'");
-    strbuf_add_str(&sql, " ORDER BY id");
+    strbuf_add_str(&sql, " ORDER BY planned_at,id");
     ok = db_query(db, (struct slice){sql.data, sql.len}, take_row, rows, err);
     strbuf_release(&sql);
     return ok;
@@ -116,10 +127,10 @@ static bool refused(const struct activity *a, int64_t shard, enum stock_script s
                      a->id, stock_code_sentence(script, code));
 }
 
-/* *moved: false where the row is void. */
-static bool lend(struct kv *kv, const struct activity *a, const struct row *row, bool *moved, struct error *err)
+static bool lend_once(struct kv *kv, const struct activity *a, const struct row *row, bool come, bool *moved,
+                      struct error *err)
 {
-    const struct stock_transfer what = {a->id, (int)row->from, row->id, row->units, row->epoch};
+    const struct stock_transfer what = {a->id, (int)row->from, row->id, row->units, row->epoch, come};
     struct stock_transferred answer;
 
     if (!stock_lend(kv, &what, &answer, err))
@@ -128,9 +139,33 @@ static bool lend(struct kv *kv, const struct activity *a, const struct row *row,
     return *moved || answer.code == STOCK_LEND_SHORT || refused(a, row->from, STOCK_SCRIPT_LEND, answer.code, err);
 }
 
+static bool has_come(struct kv *kv, const struct activity *a, const struct row *row, bool *come, struct error *err)
+{
+    const struct stock_transfer what = {a->id, (int)row->to, row->id, 0, row->epoch, false};
+    struct stock_transferred answer;
+
+    if (!stock_borrow(kv, &what, &answer, err))
+        return false;
+    *come = answer.code == STOCK_BORROW_ALREADY;
+    return *come || answer.code == STOCK_BORROW_NOT_COME || refused(a, row->to, STOCK_SCRIPT_BORROW, answer.code, err);
+}
+
+/* *moved: false where the row is void. Short and come: a failover forgot the lend, and its units were sold since. They
+ * are on sale twice until they leave, whatever is left: a debt here is what keeps the sum of all shards right. */
+static bool lend(struct kv *kv, const struct activity *a, const struct row *row, bool *moved, struct error *err)
+{
+    bool come = false;
+
+    if (!lend_once(kv, a, row, false, moved, err))
+        return false;
+    if (*moved)
+        return true;
+    return has_come(kv, a, row, &come, err) && (!come || lend_once(kv, a, row, true, moved, err));
+}
+
 static bool borrow(struct kv *kv, const struct activity *a, const struct row *row, int64_t *units, struct error *err)
 {
-    const struct stock_transfer what = {a->id, (int)row->to, row->id, row->units, row->epoch};
+    const struct stock_transfer what = {a->id, (int)row->to, row->id, row->units, row->epoch, false};
     struct stock_transferred answer;
 
     if (!stock_borrow(kv, &what, &answer, err))

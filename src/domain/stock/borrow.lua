@@ -4,13 +4,14 @@
 --
 -- KEYS   1 stock   2 held   3 gone   4 buyers   5 meta      of one shard, "sk:{<activity>:<shard>}:<name>"
 -- ARGV   1 transfer   decimal, 1 to 20 digits: the transfer's id, never used for another one
---        2 units      decimal, 1 to 999999999: what lend answered
+--        2 units      decimal, 1 to 999999999: what lend answered. 0: only asks whether they have come
 --        3 epoch      decimal, 1 to 999999999: the shard's, as the caller saw it
 --
 -- Answers {code, units, left, note}: units of this transfer that have come to the shard (-1 where not looked at), units
 -- left (-1 likewise); note is a word, often empty.
 --    1  done: left and cap went up by the units
 --    2  it was done before; nothing changed
+--    0  asked: they have not come
 --   -1  no such shard; nothing changed
 --   -4  the shard has another epoch; nothing changed: its cap was planned anew, with those units
 --   -8  the shard is damaged; nothing changed; note: the key. An operator must rebuild it
@@ -41,7 +42,7 @@ end
 if #KEYS ~= 5 or #ARGV ~= 3 then return answer(-9, 'count') end
 local id, units, epoch = ARGV[1], whole(ARGV[2], 9), whole(ARGV[3], 9)
 if #id > 20 or not string.find(id, '^[1-9][0-9]*$') then return answer(-9, 'transfer') end
-if not units or units == 0 then return answer(-9, 'units') end
+if not units then return answer(-9, 'units') end
 if not epoch or epoch == 0 then return answer(-9, 'epoch') end
 
 local stock = redis.call('GET', KEYS[1])
@@ -61,6 +62,7 @@ local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 if expire_at <= now then return answer(-8, 'meta') end
 if epoch ~= meta[2] then return answer(-4, '', -1, left) end
 if before then return answer(2, '', before, left) end
+if units == 0 then return answer(0, '', 0, left) end
 
 redis.call('INCRBY', KEYS[1], units)
 redis.call('HINCRBY', KEYS[5], 'cap', units)

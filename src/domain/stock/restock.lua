@@ -64,7 +64,7 @@ local floor = math.max(meta[2] + meta[3] + meta[4], cap - left)
 if epoch ~= meta[5] then return answer(-4, '', cap, floor, left) end
 if cap == cap_new then return answer(0, '', cap, floor, left) end
 if cap ~= cap_seen then return answer(-3, '', cap, floor, left) end
-if cap_new < floor then return answer(-2, '', cap, floor, left) end
+if cap_new < cap and cap_new < floor then return answer(-2, '', cap, floor, left) end
 
 redis.call('INCRBY', KEYS[1], cap_new - cap)
 redis.call('HSET', KEYS[5], 'cap', ARGV[2])

@@ -1,7 +1,7 @@
 /* The two halves of a transfer between shards. */
 #include "stock_private.h"
 
-static void build(struct stock_call *call, const void *request)
+static void build_borrow(struct stock_call *call, const void *request)
 {
     const struct stock_transfer *what = request;
 
@@ -9,6 +9,14 @@ static void build(struct stock_call *call, const void *request)
     stock_call_number(call, what->id);
     stock_call_number(call, what->units);
     stock_call_number(call, what->epoch);
+}
+
+static void build_lend(struct stock_call *call, const void *request)
+{
+    const struct stock_transfer *what = request;
+
+    build_borrow(call, request);
+    stock_call_number(call, what->come);
 }
 
 static void read_transferred(const struct kv_reply *reply, void *answer)
@@ -22,9 +30,11 @@ static void read_transferred(const struct kv_reply *reply, void *answer)
 }
 
 static const struct stock_shape lend = {
-    STOCK_SCRIPT_LEND, 4, sizeof(struct stock_transfer), sizeof(struct stock_transferred), build, read_transferred};
+    STOCK_SCRIPT_LEND, 4, sizeof(struct stock_transfer), sizeof(struct stock_transferred), build_lend,
+    read_transferred};
 static const struct stock_shape borrow = {
-    STOCK_SCRIPT_BORROW, 4, sizeof(struct stock_transfer), sizeof(struct stock_transferred), build, read_transferred};
+    STOCK_SCRIPT_BORROW, 4, sizeof(struct stock_transfer), sizeof(struct stock_transferred), build_borrow,
+    read_transferred};
 
 bool stock_lend(struct kv *kv, const struct stock_transfer *what, struct stock_transferred *out, struct error *err)
 {

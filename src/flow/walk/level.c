@@ -26,6 +26,21 @@ static bool begin_new(struct visit *v, const struct activity *a, const struct st
                           activity_transfer_finish(v->walk->db, v->walk->kv, a, false, units, err));
 }
 
+/* All that is written down has happened. What is between shards still, or came from nowhere, has no row: MySQL lost it,
+ * or somebody wrote to Redis. No units move until that is mended. */
+static bool none_between(struct visit *v, const struct activity *a, struct stock_audit *audits, struct error *err)
+{
+    struct activity_look look;
+
+    return activity_look(v->walk->kv, a, audits, &look, err) &&
+           (look.transfer == 0 || look.faults[SHARD_FINE] < a->shards ||
+            error_set(err, ERROR_REFUSED,
+                      "%" PRId64 " units of activity %" PRId64
+                      " are between its shards, and no transfer is written down for them; "
+                      "`orderctl activity rebuild %" PRId64 "` makes the shards anew",
+                      look.transfer, a->id, a->id));
+}
+
 /* Shards that are not all there and on sale have another end: a rebuild. */
 static bool level(struct visit *v, const struct activity *a, struct stock_audit *audits, struct error *err)
 {
@@ -41,7 +56,8 @@ static bool level(struct visit *v, const struct activity *a, struct stock_audit 
         return true;
     /* Nobody else moves units while the lock is held: what is between shards now was left there. */
     v->memory->transfer_off = look.transfer != 0;
-    if (!activity_transfer_finish(db, kv, a, again && look.transfer != 0, &ended, err))
+    again = again && look.transfer != 0;
+    if (!activity_transfer_finish(db, kv, a, again, &ended, err) || (again && !none_between(v, a, audits, err)))
         return false;
     /* What has just ended changed the shards; the next walk looks again. */
     if (a->state == ACTIVITY_RUNNING && look.transfer == 0 && ended == 0 && !begin_new(v, a, audits, &begun, err))
