@@ -15,7 +15,7 @@ def grow(sale, to):
     while have < to:
         step = min(1_000_000, to - have)
         sql(f"""SET SESSION unique_checks = 0; INSERT INTO orders(order_no, activity_id, user_id, user_seq, sku_id, quantity, amount,
-                shard, epoch, status, reserved_at, expires_at, paid_at) SELECT CONCAT('old', {have} + seq), 7, {have} + seq, 0, 77, 1,
+                shard, epoch, status, reserved_at, expires_at, paid_at) SELECT CONCAT('old', {have} + seq), {FIRST_ACTIVITY - 1}, {have} + seq, 0, 77, 1,
                 9900, 0, 1, 'paid', NOW(3), NOW(6), NOW(6) FROM seq_1_to_{step}""", sale.name)
         have += step
 

@@ -103,7 +103,7 @@ class Sale:
     def rate(self, first_user=1):
         """Orders a second from the first row to the last, by the database's clock."""
         return number(f"""SELECT COUNT(*) / GREATEST(TIMESTAMPDIFF(MICROSECOND, MIN(created_at), MAX(created_at)), 1) * 1e6
-                          FROM orders WHERE user_id >= {first_user}""", self.name)
+                          FROM orders WHERE activity_id >= {FIRST_ACTIVITY} AND user_id >= {first_user}""", self.name)
 
     def check(self, count):
         """The numbers of a figure must be right before it counts: orders, stock, one timer and one event for each."""
