@@ -126,7 +126,7 @@ def markdown(rows, facts, picture):
 
 # ---- the picture: two panels, logarithmic
 
-WIDTH, HEIGHT, MARGIN = 980, 400, 64
+WIDTH, HEIGHT, MARGIN = 1000, 400, 72
 STYLE = ('svg{background:#fff;font:13px system-ui,sans-serif;fill:#333}.g{stroke:#e4e4e4}.a{stroke:#888}'
          '.l{fill:none;stroke-width:2.2}text.t{font-weight:600;font-size:15px}')
 
@@ -135,7 +135,7 @@ class Panel:
     """One diagram with logarithmic axes."""
 
     def __init__(self, left, title, x_label, y_label, xs, ys):
-        self.left, self.width, self.height = left, WIDTH / 2 - MARGIN - 24, HEIGHT - 2 * MARGIN
+        self.left, self.width, self.height = left, WIDTH / 2 - MARGIN - 40, HEIGHT - 2 * MARGIN
         self.x0, self.x1 = self._decades(xs)
         self.y0, self.y1 = self._decades(ys)
         self.out = [f'<text class="t" x="{left}" y="28">{html.escape(title)}</text>',
