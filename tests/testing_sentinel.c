@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static void prepare(const struct testing_sentinels *s, struct testing_redis *server)
@@ -246,4 +247,18 @@ void testing_straw_start(struct testing_straw *straw, int names)
     straw->port = ntohs(at.sin_port);
     CHECK_ZERO(pthread_create(&thread, NULL, serve, straw));
     CHECK_ZERO(pthread_detach(thread));
+}
+
+const char *testing_sentinels_secret(char path[256], const char *name, const char *secret)
+{
+    FILE *f;
+
+    snprintf(path, 256, "%s/%s", testing_dir(), name);
+    unlink(path);
+    f = fopen(path, "w");
+    ck_assert_ptr_nonnull(f);
+    fprintf(f, "%s\n", secret);
+    fclose(f);
+    CHECK_ZERO(chmod(path, 0400));
+    return path;
 }

@@ -49,4 +49,7 @@ struct testing_straw {
 
 void testing_straw_start(struct testing_straw *straw, int names);
 
+/* Writes such a secret into a file that a configuration may name; answers path. */
+const char *testing_sentinels_secret(char path[256], const char *name, const char *secret);
+
 #endif

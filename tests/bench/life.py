@@ -134,8 +134,8 @@ def reconnect(bench):
         sale.start()
         until('it is at work', lambda: sale.orders() > count // 10, 60, pause=0.01)
         sale.stop(1, signal.SIGKILL)
+        until('the broker has taken its deliveries back', lambda: sale.consumers() == 0, 60)
         done = sale.orders()
-        time.sleep(1)
         began = time.monotonic()
         left = count - done
         first = number('SELECT MAX(id) FROM orders', sale.name)

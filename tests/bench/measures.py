@@ -137,7 +137,7 @@ def latency_at(bench, sale, rate, settings, name='latency'):
 
 def started(sale):
     sale.start()
-    until('it consumes', lambda: sale.broker.channel.queue_declare(QUEUE, passive=True).consumer_count > 0, 20)
+    until('it consumes', lambda: sale.consumers() > 0, 20)
 
 
 def through(bench, sale):

@@ -88,6 +88,9 @@ class Sale:
     def waiting(self):
         return self.broker.ready(QUEUE)
 
+    def consumers(self):
+        return self.broker.channel.queue_declare(QUEUE, passive=True).consumer_count
+
     def unsent(self):
         return int(number("SELECT COUNT(*) FROM local_message WHERE state <> 'sent'", self.name))
 

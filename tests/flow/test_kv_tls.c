@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -46,20 +45,6 @@ static void assert_refused(const struct conf *conf, const char *sentence)
 
 /* ---- what orderctl doctor says ---- */
 
-static const char *write_secret(char path[256], const char *name, const char *secret)
-{
-    FILE *f;
-
-    snprintf(path, 256, "%s/%s", testing_dir(), name);
-    unlink(path);
-    f = fopen(path, "w");
-    ck_assert_ptr_nonnull(f);
-    fprintf(f, "%s\n", secret);
-    fclose(f);
-    CHECK_ZERO(chmod(path, 0400));
-    return path;
-}
-
 static void configure(const struct conf *conf, const char *mode, const char *db_port)
 {
     char more[2048];
@@ -74,8 +59,8 @@ static void configure(const struct conf *conf, const char *mode, const char *db_
 
         snprintf(more + len, sizeof more - len,
                  "sentinel_master = \"%s\"; password_file = \"%s\"; sentinel_password_file = \"%s\";",
-                 TESTING_SENTINEL_NAME, write_secret(servers, "servers", TESTING_SERVER_SECRET),
-                 write_secret(sentinels, "sentinels", TESTING_SENTINEL_SECRET));
+                 TESTING_SENTINEL_NAME, testing_sentinels_secret(servers, "servers", TESTING_SERVER_SECRET),
+                 testing_sentinels_secret(sentinels, "sentinels", TESTING_SENTINEL_SECRET));
     }
     testing_ctl_configure(&(struct testing_ctl_conf){.kv_more = more, .db_port = db_port});
 }

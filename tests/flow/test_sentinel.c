@@ -5,7 +5,6 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "orderd/clock.h"
@@ -157,20 +156,6 @@ END_TEST
 
 /* ---- orderctl doctor ---- */
 
-static const char *write_secret(char path[256], const char *name, const char *secret)
-{
-    FILE *f;
-
-    snprintf(path, 256, "%s/%s", testing_dir(), name);
-    unlink(path);
-    f = fopen(path, "w");
-    ck_assert_ptr_nonnull(f);
-    fprintf(f, "%s\n", secret);
-    fclose(f);
-    CHECK_ZERO(chmod(path, 0400));
-    return path;
-}
-
 static void configure(const char *nodes)
 {
     char servers[256], sentinels[256], more[1024];
@@ -178,8 +163,8 @@ static void configure(const char *nodes)
     snprintf(more, sizeof more,
              "mode = \"sentinel\"; nodes = \"%s\"; sentinel_master = \"%s\"; password_file = \"%s\"; "
              "sentinel_password_file = \"%s\";",
-             nodes, TESTING_SENTINEL_NAME, write_secret(servers, "servers", TESTING_SERVER_SECRET),
-             write_secret(sentinels, "sentinels", TESTING_SENTINEL_SECRET));
+             nodes, TESTING_SENTINEL_NAME, testing_sentinels_secret(servers, "servers", TESTING_SERVER_SECRET),
+             testing_sentinels_secret(sentinels, "sentinels", TESTING_SENTINEL_SECRET));
     testing_ctl_configure(&(struct testing_ctl_conf){.kv_more = more});
 }
 
