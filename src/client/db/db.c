@@ -50,11 +50,21 @@ static void note_server(struct db *db)
         db->version = (int)(major * 10000 + minor * 100 + patch);
 }
 
+/* A process that is stopped, or cut off, in the middle of a transaction keeps its rows locked no longer than we
+ * ourselves would wait for an answer. MySQL has no such limit; nor has it transactions of ours that stay open between
+ * two round trips while new orders are written (db_insert_rows). */
+static void add_idle_limit(char *sql, size_t size, const struct conf *conf)
+{
+    size_t len = strlen(sql);
+
+    snprintf(sql + len, size - len, ",idle_write_transaction_timeout=%d", (int)(conf->mysql_read_timeout / 1000));
+}
+
 /* Whatever global setting would change what our statements mean: a limit that cuts answers short, a COMMIT that begins
  * another transaction or hangs up, unique keys that are not looked at. */
 static bool set_session(struct db *db, const struct conf *conf, struct error *err)
 {
-    char sql[512];
+    char sql[640];
 
     snprintf(sql, sizeof sql,
              "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED;"
@@ -62,6 +72,8 @@ static bool set_session(struct db *db, const struct conf *conf, struct error *er
              "time_zone='+00:00',autocommit=1,completion_type=0,unique_checks=1,"
              "sql_select_limit=18446744073709551615,innodb_lock_wait_timeout=%d",
              (int)(conf->mysql_lock_wait_timeout / 1000));
+    if (db->vendor == DB_MARIADB)
+        add_idle_limit(sql, sizeof sql, conf);
     return db_run(db, slice_of(sql), err);
 }
 
@@ -169,6 +181,7 @@ void db_close(struct db **db)
 {
     if (!*db)
         return;
+    db_forget_rows(*db);
     mysql_close((*db)->handle);
     free(*db);
     *db = NULL;

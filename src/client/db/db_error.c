@@ -168,10 +168,9 @@ static void note_duplicate_key(struct db *db, const char *text)
     db->duplicate_key[len] = '\0';
 }
 
-bool db_fail(struct db *db, const char *what, struct error *err)
+bool db_fail_as(struct db *db, unsigned number, const char *text, const char *sqlstate, const char *what,
+                struct error *err)
 {
-    unsigned number = mysql_errno(db->handle);
-    const char *text = mysql_error(db->handle);
     enum error_code code = db_error_code(db->vendor, number, text);
 
     if (code == ERROR_DB_DUPLICATE)
@@ -181,6 +180,10 @@ bool db_fail(struct db *db, const char *what, struct error *err)
     if (code == ERROR_DB_LOST || code == ERROR_DB_AWAY || code == ERROR_DB_READ_ONLY || number == 1153 ||
         number == 2020)
         db->dead = true;
-    return error_set(err, code, "%s%s%s (error %u, SQLSTATE %s)", what, what[0] ? ": " : "", text, number,
-                     mysql_sqlstate(db->handle));
+    return error_set(err, code, "%s%s%s (error %u, SQLSTATE %s)", what, what[0] ? ": " : "", text, number, sqlstate);
+}
+
+bool db_fail(struct db *db, const char *what, struct error *err)
+{
+    return db_fail_as(db, mysql_errno(db->handle), mysql_error(db->handle), mysql_sqlstate(db->handle), what, err);
 }

@@ -21,11 +21,21 @@ struct db {
     unsigned failed_statement;
     uint64_t matched[DB_STATEMENTS_MAX];
     char duplicate_key[DB_KEY_NAME_MAX + 1];
+    struct {
+        MYSQL_STMT *statement;
+        const char *sql; /* the caller's, by which it is known again */
+    } rows;              /* what db_insert_rows has prepared last */
 };
+
+bool db_require_usable(struct db *db, struct error *err);
 
 /* Translates the handle's last error; notes the duplicate key and whether the connection is still good. what begins the
  * sentence; "": MySQL's own words say enough. False. */
 bool db_fail(struct db *db, const char *what, struct error *err);
+
+/* The same with an error that the handle does not have: a prepared statement's. */
+bool db_fail_as(struct db *db, unsigned number, const char *text, const char *sqlstate, const char *what,
+                struct error *err);
 
 /* Which code a server or client error number stands for, by vendor: numbers above 3000 differ between the two. */
 enum error_code db_error_code(enum db_vendor vendor, unsigned number, const char *text);
@@ -41,6 +51,9 @@ bool db_tls_refused(struct db *db, const struct conf *conf, const char *name, st
 
 /* After connecting: whether it is encrypted where it has to be. */
 ORDERD_MUST_CHECK bool db_tls_check(struct db *db, const struct conf *conf, const char *name, struct error *err);
+
+/* db_rows.c: the statement that db_insert_rows has prepared goes; before the handle does. */
+void db_forget_rows(struct db *db);
 
 /* Asks the server what time it is. */
 bool db_ask_clock(struct db *db, struct error *err);

@@ -10,7 +10,7 @@
 #include "orderd/check.h"
 #include "orderd/clock.h"
 
-static bool usable(struct db *db, struct error *err)
+bool db_require_usable(struct db *db, struct error *err)
 {
     return !db->dead || error_set(err, ERROR_DB_AWAY, "the database connection is lost");
 }
@@ -37,7 +37,7 @@ static bool send_text(struct db *db, struct slice sql, struct error *err)
 {
     db->failed_statement = 0;
     db->duplicate_key[0] = '\0';
-    if (!usable(db, err) || !fits(db, sql, err))
+    if (!db_require_usable(db, err) || !fits(db, sql, err))
         return false;
     if (mysql_real_query(db->handle, sql.ptr, (unsigned long)sql.len) == 0)
         return true;

@@ -67,7 +67,7 @@ bool check_items(struct lane *lane, struct error *err);
 bool persist(struct lane *lane, struct error *err);
 
 /* ---- tell.c ---- */
-/* Appends to the transaction's SQL, with ';' in front, the one INSERT of the local messages that go with these new
+/* Appends to the transaction's SQL the one INSERT of the local messages that go with these new
  * orders, and adds them to `told` for the relay. */
 void tell_created(struct lane *lane, struct item **set, size_t count, struct local_messages *told);
 

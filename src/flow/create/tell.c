@@ -83,6 +83,5 @@ void tell_created(struct lane *lane, struct item **set, size_t count, struct loc
     add_timers(lane, set, count, told);
     if (lane->conf->events_enabled)
         add_events(lane, set, count, told);
-    strbuf_add_char(sql, ';');
     local_message_add_insert(lane->db, sql, told, relay_lease_ms(lane->shared->relay, lane->conf));
 }
