@@ -30,6 +30,7 @@ struct conf_delays {
 #define CONF_FIELD_FILE     const char *
 #define CONF_FIELD_KEY_FILE const char *
 #define CONF_FIELD_CHOICE   int
+#define CONF_FIELD_NODES    const char *
 #define CONF_FIELD_DELAYS   struct conf_delays
 
 struct conf_origins; /* where each value came from */
@@ -83,7 +84,7 @@ struct conf_setting {
 typedef void (*conf_setting_fn)(void *arg, const struct conf_setting *setting);
 void conf_each(const struct conf *conf, conf_setting_fn on_setting, void *arg);
 
-/* One of a list of servers as in redis.nodes: "host:port", separated by commas, spaces or both; an IPv6 address in
+/* One of a list of servers, a row of type NODES: "host:port", separated by commas, spaces or both; an IPv6 address in
  * brackets, which host has not. */
 struct conf_node {
     char host[256];
@@ -93,6 +94,10 @@ struct conf_node {
 /* Takes the next one off *list, which moves behind it. false at the end (**list is NUL) and where no address begins at
  * *list; conf_load refuses a file with such a list. NULL is an empty list. */
 ORDERD_MUST_CHECK bool conf_node_next(const char **list, struct conf_node *node);
+
+/* How many a list names, and the one at index, from 0; false where there is none. */
+unsigned conf_node_count(const char *list);
+ORDERD_MUST_CHECK bool conf_node_at(const char *list, unsigned index, struct conf_node *node);
 
 /* All retry delays together, ms: how long a message that fails may still be tried again by itself. */
 int64_t conf_retry_total(const struct conf *conf);

@@ -87,7 +87,8 @@ static void write_others(void)
     ck_assert_int_eq(mkdir("directory", 0700), 0);
 }
 
-#define EXPECT_NODES " (expected \"host:port, host:port\")"
+#define EXPECT_NODES  " (expected 0 to 64 servers as \"host:port, host:port\")"
+#define EIGHT         "a:1 a:2 a:3 a:4 a:5 a:6 a:7 a:8 "
 #define EXPECT_SECRET " (expected the name of a file with one line of at most 1024 bytes)"
 
 static const struct {
@@ -237,8 +238,12 @@ static const struct {
     {"redis: { nodes = \"fe80::1:6379\"; };",
      "orderd.conf:1: redis.nodes: \"fe80::1:6379\" is no list of servers" EXPECT_NODES},
     {"redis: { nodes = \"[]:6379\"; };", "orderd.conf:1: redis.nodes: \"[]:6379\" is no list of servers" EXPECT_NODES},
-    {"redis: {\n mode = \"sentinel\"; };", "orderd.conf:2: redis.mode: without redis.nodes nobody can be asked (expected "
-                                          "\"host:port, host:port\" there)"},
+    {"redis: { nodes = \"" EIGHT EIGHT EIGHT EIGHT EIGHT EIGHT EIGHT EIGHT "b:1\"; };",
+     "orderd.conf:1: redis.nodes: 65 servers are too many" EXPECT_NODES},
+    {"redis: { nodes = 7; };", "orderd.conf:1: redis.nodes: a number is the wrong type" EXPECT_NODES},
+    {"redis: {\n mode = \"sentinel\"; };",
+     "orderd.conf:2: redis.mode: without redis.nodes nobody can be asked (expected "
+     "\"host:port, host:port\" there)"},
     {"redis: { mode = \"cluster\"; nodes = \"a:1\";\n database = 1; };",
      "orderd.conf:2: redis.database: a cluster has only one (expected 0)"},
 };
@@ -658,6 +663,24 @@ START_TEST(lists_of_servers)
 }
 END_TEST
 
+START_TEST(one_of_a_list_of_servers)
+{
+    const char *list = "a:1, b:2 [::1]:3";
+    struct conf_node node;
+
+    ck_assert_uint_eq(conf_node_count(list), 3);
+    ck_assert_uint_eq(conf_node_count(" , "), 0);
+    ck_assert_uint_eq(conf_node_count(NULL), 0);
+    ck_assert(conf_node_at(list, 0, &node));
+    ck_assert_str_eq(node.host, "a");
+    ck_assert(conf_node_at(list, 2, &node));
+    ck_assert_str_eq(node.host, "::1");
+    ck_assert_int_eq(node.port, 3);
+    ck_assert(!conf_node_at(list, 3, &node));
+    ck_assert(!conf_node_at(NULL, 0, &node));
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("conf");
@@ -669,6 +692,7 @@ int main(void)
     tcase_add_test(c, defaults);
     tcase_add_test(c, values);
     tcase_add_test(c, lists_of_servers);
+    tcase_add_test(c, one_of_a_list_of_servers);
     tcase_add_test(c, origins);
     tcase_add_test(c, secrets);
     tcase_add_test(c, files);

@@ -14,6 +14,7 @@
  * FILE      const char * (where it is)     "name of a file"         "", 0, 0
  * KEY_FILE  as FILE, with a private key    "name of a file"         "", 0, 0
  * CHOICE    int (index into the words)     "word"                   "word", 0, 0; prose begins with "a|b|c: "
+ * NODES     const char * (conf_node_next)  "host:port, [::1]:port"  "text", fewest, most servers
  * DELAYS    struct conf_delays             "1s,5s,30s"              "text", shortest, longest delay in ms
  *
  * FLAGS     RESTART  read once at start          RELOAD  taken over on SIGHUP
@@ -76,7 +77,7 @@ X(redis, mode, CHOICE, "server", 0, 0, RESTART,
   "server|sentinel|cluster: One server at redis.host; or the primary that Sentinels name: each connection asks them first, and is used only where its server says itself that it is the primary; or a Redis Cluster, over whose servers the shards of a sale are spread.")
 X(redis, host, STRING, "127.0.0.1", 1, 255, RESTART, "Redis or Valkey host name or address; with redis.mode \"server\" only.")
 X(redis, port, INT, 6379, 1, 65535, RESTART, "Port; with redis.tls that of the server's tls-port.")
-X(redis, nodes, STRING, "", 0, 4096, RESTART,
+X(redis, nodes, NODES, "", 0, 64, RESTART,
   "The Sentinels, or some servers of the cluster, as \"10.0.0.1:26379, 10.0.0.2:26379\"; IPv6 addresses in brackets. Of Sentinels the first that answers is asked, and asked first the next time; of a cluster any server tells all others. With redis.mode \"server\" it is not used.")
 X(redis, sentinel_master, STRING, "mymaster", 1, 255, RESTART, "The primary's name in the configuration of the Sentinels.")
 X(redis, sentinel_user, STRING, "", 0, 255, RESTART, "ACL user at the Sentinels; empty: the default user.")

@@ -27,18 +27,6 @@ struct search {
     unsigned asked, silent, ignorant;
 };
 
-/* false: there is no such Sentinel. */
-static bool sentinel_at(const struct search *s, unsigned index, struct conf_node *node)
-{
-    const char *list = s->conf->redis_nodes;
-
-    for (unsigned i = 0; conf_node_next(&list, node); i++) {
-        if (i == index)
-            return true;
-    }
-    return false;
-}
-
 struct kv *kv_open_sentinel(const struct conf *conf, const struct conf_node *node, const char *name, struct error *err)
 {
     struct kv_site site = {.host = node->host,
@@ -150,16 +138,6 @@ static void explain(const struct search *s, struct error *err)
         error_prefix(err, "none of %u Sentinels answers", s->asked);
 }
 
-static unsigned count_sentinels(const struct search *s)
-{
-    struct conf_node node;
-    unsigned count = 0;
-
-    while (sentinel_at(s, count, &node))
-        count++;
-    return count;
-}
-
 static void watch(struct kv *kv, const struct search *s)
 {
     kv->watch = check_calloc(1, sizeof *kv->watch);
@@ -171,7 +149,7 @@ static void watch(struct kv *kv, const struct search *s)
 struct kv *kv_sentinel_open(const struct conf *conf, const char *name, struct error *err)
 {
     struct search s = {.conf = conf, .name = name};
-    unsigned count = count_sentinels(&s), first = atomic_load(&preferred);
+    unsigned count = conf_node_count(conf->redis_nodes), first = atomic_load(&preferred);
     struct conf_node node;
 
     if (count == 0) {
@@ -181,7 +159,7 @@ struct kv *kv_sentinel_open(const struct conf *conf, const char *name, struct er
     for (unsigned i = 0; i < count; i++) {
         struct kv *kv;
 
-        if (sentinel_at(&s, (first + i) % count, &node) && (kv = try(&s, &node, err))) {
+        if (conf_node_at(conf->redis_nodes, (first + i) % count, &node) && (kv = try(&s, &node, err))) {
             atomic_store(&preferred, (first + i) % count);
             watch(kv, &s);
             return kv;
@@ -194,11 +172,11 @@ struct kv *kv_sentinel_open(const struct conf *conf, const char *name, struct er
 /* Whom the first Sentinel that answers names. */
 static bool ask_any(struct search *s, struct conf_node *sentinel, struct conf_node *primary)
 {
-    unsigned count = count_sentinels(s), first = atomic_load(&preferred);
+    unsigned count = conf_node_count(s->conf->redis_nodes), first = atomic_load(&preferred);
     struct error ignored;
 
     for (unsigned i = 0; i < count; i++) {
-        if (sentinel_at(s, (first + i) % count, sentinel) && ask(s, sentinel, primary, &ignored)) {
+        if (conf_node_at(s->conf->redis_nodes, (first + i) % count, sentinel) && ask(s, sentinel, primary, &ignored)) {
             atomic_store(&preferred, (first + i) % count);
             return true;
         }

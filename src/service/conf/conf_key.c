@@ -17,6 +17,7 @@
 #define DEF_FILE(d)     .def_text = (d)
 #define DEF_KEY_FILE(d) .def_text = (d)
 #define DEF_CHOICE(d)   .def_text = (d)
+#define DEF_NODES(d)    .def_text = (d)
 #define DEF_DELAYS(d)   .def_text = (d)
 
 #define IS_RELOAD       true
@@ -166,6 +167,11 @@ static void expected_text(const struct conf_key *key, struct strbuf *out)
         strbuf_addf(out, "text of at most %" PRId64 " bytes", key->max);
 }
 
+static void expected_nodes(const struct conf_key *key, struct strbuf *out)
+{
+    strbuf_addf(out, "%" PRId64 " to %" PRId64 " servers as \"host:port, host:port\"", key->min, key->max);
+}
+
 void conf_key_expected(const struct conf_key *key, struct strbuf *out)
 {
     switch (key->kind) {
@@ -198,6 +204,9 @@ void conf_key_expected(const struct conf_key *key, struct strbuf *out)
         break;
     case CONF_KIND_CHOICE:
         expected_words(key, out);
+        break;
+    case CONF_KIND_NODES:
+        expected_nodes(key, out);
         break;
     case CONF_KIND_DELAYS:
         expected_delays(key, out);

@@ -18,6 +18,7 @@ enum conf_kind {
     CONF_KIND_FILE,
     CONF_KIND_KEY_FILE,
     CONF_KIND_CHOICE,
+    CONF_KIND_NODES,
     CONF_KIND_DELAYS,
 };
 

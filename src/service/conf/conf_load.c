@@ -170,20 +170,11 @@ static bool check_tls(const struct conf *conf, struct error *err)
 }
 
 /* Where the mode needs them there must be some; the defaults name none and need none. */
-static bool check_nodes(const struct conf *conf, struct error *err)
+static bool check_redis_mode(const struct conf *conf, struct error *err)
 {
-    const struct conf_origin *origin = &conf->origins->of[CONF_INDEX_redis_nodes];
-    const char *list = conf->redis_nodes;
-    struct conf_node node;
-    size_t count = 0;
+    const struct conf_origin *origin = &conf->origins->of[CONF_INDEX_redis_mode];
 
-    while (conf_node_next(&list, &node))
-        count++;
-    if (*list) {
-        error_set(err, ERROR_CONF_INVALID,
-                  "redis.nodes: \"%s\" is no list of servers (expected \"host:port, host:port\")", conf->redis_nodes);
-    } else if (conf->redis_mode != CONF_MODE_SERVER && count == 0) {
-        origin = &conf->origins->of[CONF_INDEX_redis_mode];
+    if (conf->redis_mode != CONF_MODE_SERVER && conf_node_count(conf->redis_nodes) == 0) {
         error_set(err, ERROR_CONF_INVALID,
                   "redis.mode: without redis.nodes nobody can be asked (expected \"host:port, "
                   "host:port\" there)");
@@ -201,7 +192,7 @@ struct conf *conf_load(const char *path, struct error *err)
     struct conf *conf = create(path);
 
     if ((path && !load_file(conf, err)) || !load_files(conf, err) || !check_rules(conf, err) || !check_tls(conf, err) ||
-        !check_nodes(conf, err))
+        !check_redis_mode(conf, err))
         conf_destroy(&conf);
     return conf;
 }

@@ -46,3 +46,22 @@ bool conf_node_next(const char **list, struct conf_node *node)
     *list = at + len;
     return true;
 }
+
+bool conf_node_at(const char *list, unsigned index, struct conf_node *node)
+{
+    for (unsigned i = 0; conf_node_next(&list, node); i++) {
+        if (i == index)
+            return true;
+    }
+    return false;
+}
+
+unsigned conf_node_count(const char *list)
+{
+    struct conf_node node;
+    unsigned count = 0;
+
+    while (conf_node_next(&list, &node))
+        count++;
+    return count;
+}

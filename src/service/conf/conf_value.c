@@ -87,6 +87,22 @@ static bool parse_string(const struct conf_key *key, const char *text, const cha
     return true;
 }
 
+static bool parse_nodes(const struct conf_key *key, const char *text, const char **field, struct arena *arena,
+                        struct error *err)
+{
+    const char *list = text;
+    struct conf_node node;
+    int64_t count = 0;
+
+    while (conf_node_next(&list, &node))
+        count++;
+    if (*list)
+        return conf_value_bad(key, err, "\"%.200s\" is no list of servers", text);
+    if (!in_range(key, count))
+        return conf_value_bad(key, err, "%" PRId64 " servers are too %s", count, count < key->min ? "few" : "many");
+    return parse_string(key, text, field, arena, err);
+}
+
 static bool parse_choice(const struct conf_key *key, const char *text, int *field, struct error *err)
 {
     struct slice word = conf_key_word(key, 0);
@@ -144,6 +160,8 @@ bool conf_value_parse(const struct conf_key *key, const char *text, void *field,
     case CONF_KIND_FILE:
     case CONF_KIND_KEY_FILE:
         return parse_string(key, text, field, arena, err);
+    case CONF_KIND_NODES:
+        return parse_nodes(key, text, field, arena, err);
     case CONF_KIND_CHOICE:
         return parse_choice(key, text, field, err);
     case CONF_KIND_DELAYS:
@@ -199,6 +217,7 @@ bool conf_value_equal(const struct conf_key *key, const void *a, const void *b)
     case CONF_KIND_SECRET:
     case CONF_KIND_FILE:
     case CONF_KIND_KEY_FILE:
+    case CONF_KIND_NODES:
         return equal_text(*(const char *const *)a, *(const char *const *)b);
     case CONF_KIND_CHOICE:
         return *(const int *)a == *(const int *)b;
@@ -220,6 +239,7 @@ void conf_value_copy(const struct conf_key *key, void *to, const void *from, str
     case CONF_KIND_SECRET:
     case CONF_KIND_FILE:
     case CONF_KIND_KEY_FILE:
+    case CONF_KIND_NODES:
         text = *(const char *const *)from;
         *(const char **)to = text ? arena_strndup(arena, text, strlen(text)) : NULL;
         break;
@@ -297,6 +317,7 @@ void conf_value_print(const struct conf_key *key, const void *field, struct strb
     case CONF_KIND_SECRET:
     case CONF_KIND_FILE:
     case CONF_KIND_KEY_FILE:
+    case CONF_KIND_NODES:
         print_text(*(const char *const *)field, out);
         break;
     case CONF_KIND_CHOICE:
