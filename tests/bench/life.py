@@ -10,22 +10,25 @@ from sale import FIRST_ACTIVITY, QUEUE, Sale
 # ---- 6. growth
 
 def grow(sale, to):
-    """Orders of another life, paid long ago: written by the server itself, a million at a time, without a daemon's help. Old
+    """Orders of another activity, paid in the last 400 days: written by the server itself, a million at a time, without a daemon's help. Old
     orders are on disk: what the buffer pool still has to write is written before anything is measured."""
-    have = sale.orders()
+    have = int(number('SELECT COUNT(*) FROM orders', sale.name))
     while have < to:
         step = min(1_000_000, to - have)
+        when = f"NOW(6) - INTERVAL 400 DAY + INTERVAL 3 * ({have} + seq) SECOND"
         sql(f"""SET SESSION unique_checks = 0; INSERT INTO orders(order_no, activity_id, user_id, user_seq, sku_id, quantity, amount,
-                shard, epoch, status, reserved_at, expires_at, paid_at) SELECT CONCAT('old', {have} + seq), {FIRST_ACTIVITY - 1}, {have} + seq, 0, 77, 1,
-                9900, 0, 1, 'paid', NOW(3), NOW(6), NOW(6) FROM seq_1_to_{step}""", sale.name)
+                shard, epoch, status, reserved_at, created_at, expires_at, paid_at) SELECT CONCAT('old', {have} + seq), {FIRST_ACTIVITY - 1},
+                {have} + seq, 0, 77, 1, 9900, 0, 1, 'paid', {when}, {when}, {when} + INTERVAL 15 MINUTE, {when} + INTERVAL 5 MINUTE
+                FROM seq_1_to_{step}""", sale.name)
         have += step
-    sql('FLUSH TABLES orders FOR EXPORT; UNLOCK TABLES', sale.name)
+    sql('FLUSH TABLES orders FOR EXPORT; UNLOCK TABLES; PURGE BINARY LOGS BEFORE NOW()', sale.name)
 
 
 def growth(bench):
+    """A sale for each size: in one that goes on, the walk also looks for the orders of the drains before."""
     sizes = (0, 100_000) if bench.quick else (0, 1_000_000, 10_000_000)
-    with Sale('growth', conf=create_conf()) as sale:
-        for size in sizes:
+    for size in sizes:
+        with Sale('growth', conf=create_conf()) as sale:
             grow(sale, size)
             sale.fill(bench.orders)
             got = sale.drain(bench.orders)

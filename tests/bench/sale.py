@@ -83,7 +83,8 @@ class Sale:
         self.users += count
 
     def orders(self):
-        return int(number('SELECT COUNT(*) FROM orders', self.name))
+        """Of one unit each; by the stock rows, since it is asked while they come: counting a grown table takes MySQL seconds."""
+        return int(number('SELECT SUM(total - available) FROM activity_stock', self.name))
 
     def waiting(self):
         return self.broker.ready(QUEUE)
