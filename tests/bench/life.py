@@ -26,14 +26,14 @@ def grow(sale, to):
 
 def growth(bench):
     """A sale for each size: in one that goes on, the walk also looks for the orders of the drains before."""
-    sizes = (0, 100_000) if bench.quick else (0, 1_000_000, 10_000_000)
+    sizes = (0, 100_000) if bench.quick else (0, 10_000_000) if bench.brief else (0, 1_000_000, 10_000_000)
     for size in sizes:
         with Sale('growth', conf=create_conf()) as sale:
             grow(sale, size)
             sale.fill(bench.orders)
             got = sale.drain(bench.orders)
             bench.row('growth', f'{size} orders in the table', rate=got['rate'], rss_mib=got['rss_mib'])
-    if bench.quick:
+    if bench.quick or bench.brief:
         return
     with Sale('backlog', conf=create_conf()) as sale:
         drained(bench, 'backlog', '1000000 orders waiting', sale, 1_000_000)

@@ -13,7 +13,7 @@ import report
 
 MEASURES = [measures.limit, measures.drain, measures.batch, measures.single, measures.latency, measures.cost, life.growth,
             life.release, life.returns, life.relay, life.hot, life.duplicates, life.reconnect]
-BRIEF = [measures.limit, measures.drain, measures.single, measures.latency]
+BRIEF = [measures.limit, measures.drain, measures.single, measures.latency, life.growth]
 
 
 def arguments():

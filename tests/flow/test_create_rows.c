@@ -1,6 +1,7 @@
 /* Batches that are large enough to go in binary (persist.c): the rows are those that text makes, and whatever goes
  * wrong ends as with small ones. By id sets, against the real servers. */
 #include "testing_lane.h"
+#include "testing_letters.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -174,6 +175,25 @@ START_TEST(lost_answers)
 }
 END_TEST
 
+/* SIGKILL before the rows, between them and the COMMIT, after it, and before the acknowledgement; then another process. */
+static const char *const kills[] = {"create.before_persist=kill@1", "create.before_commit=kill@1",
+                                    "create.after_commit=kill@1", "create.before_ack=kill@1"};
+
+START_TEST(killed_processes)
+{
+    setup_lane();
+    publish_range(1, MANY);
+    for (size_t i = 0; i < sizeof kills / sizeof *kills; i++)
+        testing_crash_at(kills[i]);
+    testing_lane_start(1);
+    testing_wait_orders(MANY, 20000);
+    testing_wait(testing_waiting() == 0, 5000, "all are taken");
+    testing_lane_stop();
+    testing_assert_orders(MANY, STOCK);
+    ck_assert_int_eq(testing_dead_letters(0, ""), 0);
+}
+END_TEST
+
 /* Whichever round trip the connection is killed at. */
 START_TEST(killed_connections)
 {
@@ -205,6 +225,7 @@ int main(void)
     tcase_add_test(t, bad_ones_among_many);
     tcase_add_test(t, stock_for_some_only);
     tcase_add_loop_test(t, lost_answers, 0, (int)(sizeof lost / sizeof *lost));
+    tcase_add_test(t, killed_processes);
     tcase_add_test(t, killed_connections);
     suite_add_tcase(s, t);
     return testing_main(s);
