@@ -11,6 +11,7 @@
 
 #include "../../src/client/broker/broker_private.h"
 #include "orderd/clock.h"
+#include "testing_fact.h"
 
 /* ---- the peer ---- */
 
@@ -574,7 +575,6 @@ END_TEST
 static void odd_but_allowed(int fd)
 {
     welcome_consumer(fd);
-    put_frame(fd, 99, 0, "unknown frame type", 18);
     for (int i = 0; i < 1000; i++)
         put_frame(fd, AMQP_FRAME_HEARTBEAT, 0, "", 0);
     announce(fd, 6);
@@ -603,6 +603,46 @@ START_TEST(odd_frames_are_stepped_over)
     ck_assert(slice_is(d.body, "abcdef"));
     ck_assert(slice_is(d.routing_key, "queue"));
     broker_delivery_release(&d);
+    broker_close(&b, false);
+    peer_stop(&p);
+    conf_destroy(&conf);
+}
+END_TEST
+
+static void unknown_frame(int fd)
+{
+    welcome_consumer(fd);
+    put_frame(fd, 99, 0, "unknown frame type", 18);
+    announce(fd, 3);
+    put_frame(fd, AMQP_FRAME_BODY, 1, "abc", 3);
+    wait_for_end(fd);
+}
+
+/* The library steps over a frame of a type that nobody knows up to 0.17, and refuses it from 0.18 on, as AMQP asks:
+ * then the connection is over, and nothing hangs. */
+START_TEST(unknown_frame_hides_nothing)
+{
+    bool refused = testing_fact(TESTING_UNKNOWN_FRAME_REFUSED);
+    struct peer p;
+    struct conf *conf;
+    struct broker *b;
+    struct broker_delivery d;
+    struct error err = {0};
+    size_t n = 0;
+    bool up = true;
+
+    peer_start(&p, unknown_frame);
+    conf = conf_for(&p);
+    b = must_consume(conf);
+    for (int i = 0; i < 20 && n == 0 && up; i++)
+        up = broker_take(b, &d, 1, 100, &n, &err);
+    ck_assert_int_eq(up, !refused);
+    if (up) {
+        ck_assert(slice_is(d.body, "abc"));
+        broker_delivery_release(&d);
+    } else {
+        ck_assert_msg(err.code == ERROR_BROKER_AWAY, "%s", err.text);
+    }
     broker_close(&b, false);
     peer_stop(&p);
     conf_destroy(&conf);
@@ -1024,6 +1064,7 @@ int main(void)
     tcase_add_loop_test(tc, consumer_sees_nonsense, 0, COUNT(breaks));
     tcase_add_test(tc, half_a_message_does_not_block);
     tcase_add_test(tc, odd_frames_are_stepped_over);
+    tcase_add_test(tc, unknown_frame_hides_nothing);
     tcase_add_test(tc, deep_header_table);
     tcase_add_test(tc, confirms_in_any_order);
     tcase_add_test(tc, confirm_that_never_comes);

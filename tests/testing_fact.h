@@ -1,0 +1,21 @@
+/* What versions of the libraries and servers do differently, as far as a test can see it. One row each, in
+ * testing_fact.c; a test that has to expect another thing asks here and nowhere else. */
+#ifndef ORDERD_TESTING_FACT_H
+#define ORDERD_TESTING_FACT_H
+
+#include <stdbool.h>
+
+#define TESTING_FACTS(X)                                                                                               \
+    /* librabbitmq ends a connection on a frame of a type that it does not know, instead of stepping over it */        \
+    X(UNKNOWN_FRAME_REFUSED, LIBRABBITMQ, 1800)
+
+enum testing_fact {
+#define X(name, of, since) TESTING_##name,
+    TESTING_FACTS(X)
+#undef X
+};
+
+/* Whether that is so with what this test runs with. */
+bool testing_fact(enum testing_fact fact);
+
+#endif
