@@ -23,12 +23,15 @@ static void drop_result(struct db *db)
         mysql_free_result(result);
 }
 
+/* Bytes of a packet before the statement: the command and, by libmysqlclient from 8.0.23 on, two counts of attributes.
+ */
+#define PACKET_HEAD 3
+
 /* A server that is sent more than its limit closes the socket while we still write, and all that can be seen is a lost
- * connection: so more is never sent. One byte of the packet is the command,
- * and a packet of exactly the limit is refused too. */
+ * connection: so more is never sent. A packet of exactly the limit is refused too. */
 static bool fits(const struct db *db, struct slice sql, struct error *err)
 {
-    return db->packet_limit == 0 || sql.len + 1 < (uint64_t)db->packet_limit ||
+    return db->packet_limit == 0 || sql.len + PACKET_HEAD < (uint64_t)db->packet_limit ||
            error_set(err, ERROR_DB_DATA, "a statement of %zu bytes is over the server's max_allowed_packet of %" PRId64,
                      sql.len, db->packet_limit);
 }
