@@ -1,6 +1,9 @@
 #include "testing_fact.h"
 
+#include <string.h>
+
 #include "../src/client/broker/library.h"
+#include "testing.h"
 
 enum source { LIBRABBITMQ };
 
@@ -29,4 +32,14 @@ bool testing_fact(enum testing_fact fact)
     };
 
     return version_of(facts[fact].of) >= facts[fact].since;
+}
+
+bool testing_mysql(void)
+{
+    return strcmp(testing_env("ORDERD_SQL_CLIENT"), "mysql") == 0;
+}
+
+const char *testing_status_schema(void)
+{
+    return testing_mysql() ? "performance_schema" : "information_schema";
 }

@@ -18,4 +18,9 @@ enum testing_fact {
 /* Whether that is so with what this test runs with. */
 bool testing_fact(enum testing_fact fact);
 
+/* Whether the private SQL server is MySQL rather than MariaDB, and the schema that it shows its counters in: tables
+ * session_status and global_status. */
+bool testing_mysql(void);
+const char *testing_status_schema(void);
+
 #endif

@@ -53,6 +53,10 @@ void testing_publish_with(const char *message_id, struct slice body, const struc
 void testing_admin(const char *fmt, ...) ORDERD_PRINTF(1, 2);
 void testing_sql(const char *fmt, ...) ORDERD_PRINTF(1, 2);
 int64_t testing_number(const char *fmt, ...) ORDERD_PRINTF(1, 2);
+
+/* Ends every connection that orderd has to the test's schema. */
+void testing_kill_sessions(void);
+
 const char *testing_schema(void);
 
 /* Waits until the orders table holds exactly this many rows. */

@@ -422,10 +422,7 @@ START_TEST(killed_connections_heal)
     publish_range(1, 10);
     testing_wait_orders(10, 10000);
     for (int round = 1; round <= 3; round++) {
-        testing_admin(
-            "BEGIN NOT ATOMIC FOR p IN (SELECT id FROM information_schema.processlist WHERE user='orderd' AND "
-            "db='%s') DO KILL p.id; END FOR; END",
-            testing_schema());
+        testing_kill_sessions();
         publish_range(round * 10 + 1, round * 10 + 10);
         testing_wait_orders(round * 10 + 10, 10000);
     }

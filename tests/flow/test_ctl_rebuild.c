@@ -9,6 +9,7 @@
 #include "orderd/broker.h"
 #include "orderd/clock.h"
 #include "orderd/exitcode.h"
+#include "testing_fact.h"
 
 static struct error err;
 static void rebuild(void)
@@ -384,8 +385,9 @@ END_TEST
 /* How many entries of indexes the server has read so far. */
 static int64_t entries_read(void)
 {
-    return testing_ctl_number("SELECT SUM(VARIABLE_VALUE) FROM information_schema.GLOBAL_STATUS WHERE VARIABLE_NAME IN("
-                              "'HANDLER_READ_NEXT','HANDLER_READ_RND','HANDLER_READ_RND_NEXT','HANDLER_ICP_ATTEMPTS')");
+    return testing_ctl_number("SELECT SUM(VARIABLE_VALUE) FROM %s.global_status WHERE VARIABLE_NAME IN("
+                              "'HANDLER_READ_NEXT','HANDLER_READ_RND','HANDLER_READ_RND_NEXT','HANDLER_ICP_ATTEMPTS')",
+                              testing_status_schema());
 }
 
 /* So many unpaid orders are usual. What they cost grows with their number, not with its square. */

@@ -18,6 +18,7 @@
 #include "orderd/order_transition.h"
 #include "orderd/stock_effect.h"
 #include "orderd/thread.h"
+#include "testing_fact.h"
 #include "testing_letters.h"
 
 #define STOCK 1000
@@ -404,8 +405,8 @@ END_TEST
 /* As many statements for 500 orders as for five. */
 static int64_t questions(void)
 {
-    return testing_number("SELECT VARIABLE_VALUE FROM information_schema.SESSION_STATUS WHERE "
-                          "VARIABLE_NAME='QUESTIONS'");
+    return testing_number("SELECT VARIABLE_VALUE FROM %s.session_status WHERE VARIABLE_NAME='QUESTIONS'",
+                          testing_status_schema());
 }
 
 static int64_t statements_for(int from, int count)

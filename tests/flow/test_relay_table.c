@@ -9,13 +9,15 @@
 #include <string.h>
 
 #include "orderd/clock.h"
+#include "testing_fact.h"
 
 /* ---- what the server did ---- */
 
 static int64_t handler_reads(void)
 {
-    int64_t n = testing_number("SELECT SUM(VARIABLE_VALUE) FROM information_schema.SESSION_STATUS WHERE VARIABLE_NAME "
-                               "LIKE 'HANDLER_READ%%'");
+    int64_t n = testing_number("SELECT SUM(VARIABLE_VALUE) FROM %s.session_status WHERE VARIABLE_NAME LIKE "
+                               "'HANDLER_READ%%'",
+                               testing_status_schema());
 
     ck_assert_int_gt(n, 0);
     return n;
