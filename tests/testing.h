@@ -47,6 +47,10 @@ const char *testing_env(const char *name);
 void testing_rabbitmqctl(const char *fmt, ...) ORDERD_PRINTF(1, 2);
 void testing_stack(const char *verb, const char *server, const char *option);
 
+/* The longest body that this stack's broker takes from now on, in bytes. The usual one is TESTING_BODY_LIMIT. */
+#define TESTING_BODY_LIMIT 134217728
+void testing_limit_bodies(long bytes);
+
 /* Runs SQL as this stack's administrator of MariaDB, without a database; fails the test where that fails. */
 void testing_administer(const char *fmt, ...) ORDERD_PRINTF(1, 2);
 

@@ -651,7 +651,7 @@ END_TEST
 
 static void restore_size_limit(void)
 {
-    rabbitmqctl("eval 'application:set_env(rabbit, max_message_size, 134217728).'");
+    testing_limit_bodies(TESTING_BODY_LIMIT);
 }
 
 START_TEST(body_over_the_limit)
@@ -663,7 +663,7 @@ START_TEST(body_over_the_limit)
     struct error err;
 
     declare(queue, quorum, 1);
-    rabbitmqctl("eval 'application:set_env(rabbit, max_message_size, 100000).'");
+    testing_limit_bodies(100000);
     b = must_confirm(10);
     ck_assert_ok(publish(b, queue, "1", (struct slice){body, 90000}, &outcome[0], &err), &err);
     ck_assert_ok(publish(b, queue, "2", (struct slice){body, sizeof body}, &outcome[1], &err), &err);

@@ -170,16 +170,11 @@ START_TEST(connections_are_closed_by_force)
 }
 END_TEST
 
-static void limit_bodies(const char *bytes)
-{
-    testing_rabbitmqctl("eval 'application:set_env(rabbit,max_message_size,%s).'", bytes);
-}
-
 /* The broker closes the channel on such a body: the others in flight come again, this one does not. */
 START_TEST(body_over_the_limit)
 {
     testing_relay_setup("poll_interval = \"50ms\";");
-    limit_bodies("100000");
+    testing_limit_bodies(100000);
     testing_rows("order.paid", "R", 1, 100);
     for (int n = 101; n <= 103; n++)
         testing_sql("INSERT INTO local_message(message_key,topic,payload) VALUES('order.paid:R%d','order.paid',"
@@ -188,7 +183,7 @@ START_TEST(body_over_the_limit)
     testing_rows("order.paid", "R", 104, 200);
     testing_relay_start(1);
     testing_wait_relayed(15000);
-    limit_bodies("134217728");
+    testing_limit_bodies(TESTING_BODY_LIMIT);
     ck_assert_uint_le(testing_broker_losses(), 4);
     testing_relay_stop();
     ck_assert_int_eq(testing_rows_in("order.paid", "sent"), 197);
@@ -203,7 +198,7 @@ static void heal(void)
 {
     (void)kill(testing_stack_pid("rabbitmq"), SIGCONT);
     alarm_off();
-    limit_bodies("134217728");
+    testing_limit_bodies(TESTING_BODY_LIMIT);
     testing_relay_clean();
 }
 
