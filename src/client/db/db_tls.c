@@ -24,8 +24,12 @@ static void set_mode(MYSQL *handle, int mode)
                                      [CONF_MYSQL_TLS_PREFERRED] = SSL_MODE_PREFERRED,
                                      [CONF_MYSQL_TLS_REQUIRED] = SSL_MODE_REQUIRED,
                                      [CONF_MYSQL_TLS_VERIFY] = SSL_MODE_VERIFY_IDENTITY};
+    bool ask_for_key = mode == CONF_MYSQL_TLS_OFF || mode == CONF_MYSQL_TLS_PREFERRED;
 
     mysql_options(handle, MYSQL_OPT_SSL_MODE, &modes[mode]);
+    /* In plain text caching_sha2_password sends the password encrypted by a key that the server is asked for:
+     * libmariadb does that by itself. */
+    mysql_options(handle, MYSQL_OPT_GET_SERVER_PUBLIC_KEY, &ask_for_key);
 }
 #else
 /* ENFORCE enforces nothing: it asks for TLS where the server offers it. Connector/C 3.4 asks, and verifies, by default,
