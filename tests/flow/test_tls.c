@@ -429,8 +429,20 @@ struct mute {
     char port[16];
     const char *greeting; /* said first */
     size_t len;
+    bool resets; /* what answers it */
     pthread_t thread;
 };
+
+/* Once the peer has said something. */
+static void reset(int fd)
+{
+    struct linger now = {.l_onoff = 1};
+    char said[512];
+
+    (void)recv(fd, said, sizeof said, 0);
+    ck_assert_int_eq(setsockopt(fd, SOL_SOCKET, SO_LINGER, &now, sizeof now), 0);
+    close(fd);
+}
 
 static void *greet_and_wait(void *arg)
 {
@@ -441,7 +453,10 @@ static void *greet_and_wait(void *arg)
     while (count < 16 && (fds[count] = accept(m->listener, NULL, NULL)) >= 0) {
         if (m->len)
             (void)send(fds[count], m->greeting, m->len, MSG_NOSIGNAL);
-        count++;
+        if (m->resets)
+            reset(fds[count]);
+        else
+            count++;
     }
     while (count)
         close(fds[--count]);
@@ -490,6 +505,23 @@ START_TEST(silent)
                    server == MYSQL ? "it does not go on with the TLS handshake within 1000 ms; see"
                                    : "it does not go on with the TLS handshake within 500 ms; see");
     testing_within(began, server == MYSQL ? 4000 : 2000);
+    mute_end(&mute);
+}
+END_TEST
+
+/* A server that dies in the middle of the handshake is away, and not taken for one that is set up wrongly. */
+START_TEST(cut_off_in_the_handshake)
+{
+    struct mute mute = {.greeting = mysql_greeting, .len = sizeof mysql_greeting, .resets = true};
+    struct error err = {0};
+    struct conf *conf;
+    char what[64];
+
+    mute_begin(&mute);
+    conf = configure(MYSQL, &(struct want){.port = mute.port, .timeout = servers[MYSQL].timeout});
+    ck_assert(!reach(MYSQL, conf, what, &err));
+    ck_assert_msg(err.code == ERROR_DB_AWAY, "%s: %s", error_code_name(err.code), err.text);
+    conf_destroy(&conf);
     mute_end(&mute);
 }
 END_TEST
@@ -548,7 +580,7 @@ START_TEST(server_that_insists)
     ck_assert_int_eq(system(command), 0);
     ck_assert(!ok);
     ck_assert_str_eq(error_code_name(err.code), "db_setup");
-    ck_assert_msg(strstr(err.text, "whether the server or the account wants TLS") != NULL, "%s", err.text);
+    ck_assert_msg(strstr(err.text, "mysql.tls") != NULL, "%s", err.text);
     conf_destroy(&conf);
 }
 END_TEST
@@ -576,6 +608,7 @@ int main(void)
     tcase_add_loop_test(t, renewed, 0, SERVERS);
     tcase_add_test(t, wrong_certificate);
     tcase_add_loop_test(t, silent, 0, SERVERS);
+    tcase_add_test(t, cut_off_in_the_handshake);
     tcase_add_loop_test(t, mode_of_mysql, 0, COUNT(modes));
     tcase_add_test(t, server_that_insists);
     suite_add_tcase(s, t);

@@ -8,7 +8,7 @@
 #include "orderd/check.h"
 
 #define DENIED     1045
-#define TLS_WANTED 3159 /* by MySQL; MariaDB says DENIED */
+#define TLS_WANTED 3159 /* MariaDB before 11 says DENIED */
 
 void db_library_init(void)
 {
@@ -136,7 +136,7 @@ static bool no_connection(struct db *db, const struct conf *conf, const char *na
     if (hint(number)[0])
         error_set(err, err->code, "%s%s", (const char *)memcpy(what, err->text, sizeof what), hint(number));
     /* Whatever goes wrong before there is a session cannot have had an effect. */
-    if (err->code == ERROR_DB_LOST)
+    if (err->code == ERROR_DB_LOST || db_tls_cut_off(db))
         err->code = ERROR_DB_AWAY;
     return false;
 }
@@ -152,7 +152,7 @@ static bool connect_to(struct db *db, const struct conf *conf, struct error *err
         snprintf(name, sizeof name, "MySQL at %s", conf->mysql_socket);
     else
         snprintf(name, sizeof name, "MySQL at %s:%d", host, (int)conf->mysql_port);
-    if (!db_tls_check_files(conf, name, err))
+    if (!db_tls_check_files(conf, name, err) || !db_tls_check_loopback(conf, name, err))
         return false;
     set_options(db->handle, conf);
     if (mysql_real_connect(db->handle, host, conf->mysql_user, conf->mysql_password_file, conf->mysql_database,

@@ -46,8 +46,16 @@ void db_tls_set_options(MYSQL *handle, const struct conf *conf);
 /* Before connecting: whether the files of mysql.tls can be used. */
 ORDERD_MUST_CHECK bool db_tls_check_files(const struct conf *conf, const char *name, struct error *err);
 
+/* And who listens on loopback, where the library does not look. Blocks for at most about twice the connect time-out. */
+ORDERD_MUST_CHECK bool db_tls_check_loopback(const struct conf *conf, const char *name, struct error *err);
+
 /* After connecting has failed: whether TLS was why; then that is in *err. May ask the server once more. */
 bool db_tls_refused(struct db *db, const struct conf *conf, const char *name, struct error *err);
+
+/* After that said no: whether the handshake failed all the same. Then somebody cut it off, since nothing is wrong with
+ * it.
+ */
+bool db_tls_cut_off(const struct db *db);
 
 /* After connecting: whether it is encrypted where it has to be. */
 ORDERD_MUST_CHECK bool db_tls_check(struct db *db, const struct conf *conf, const char *name, struct error *err);

@@ -3,6 +3,7 @@
 #include "db_private.h"
 
 #include <stdio.h>
+#include <strings.h>
 
 #include "db_probe.h"
 
@@ -80,6 +81,34 @@ bool db_tls_check_files(const struct conf *conf, const char *name, struct error 
     return !any || mode_of(conf) == CONF_MYSQL_TLS_OFF || db_probe_files(&s, err);
 }
 
+#ifdef MARIADB_TLS_VERIFY_HOST
+/* Connector/C from 3.4 on takes whoever answers at these names for the right server, also where it is told to verify.
+ * So a handshake of our own comes first; who does not complete it is not trusted with a login. */
+bool db_tls_check_loopback(const struct conf *conf, const char *name, struct error *err)
+{
+    static const char *const trusted[] = {"localhost", "127.0.0.1", "::1"};
+    struct tls_session s = session_of(conf, name);
+    bool local = false;
+
+    for (size_t i = 0; i < sizeof trusted / sizeof *trusted; i++)
+        local = local || strcasecmp(conf->mysql_host, trusted[i]) == 0;
+    if (!local || mode_of(conf) != CONF_MYSQL_TLS_VERIFY)
+        return true;
+    db_probe(&s, (int)conf->mysql_port, conf->mysql_connect_timeout);
+    if (s.fault != TLS_FAULT_NONE)
+        return tls_tell(&s, err);
+    return s.shaken ||
+           error_set(err, ERROR_DB_AWAY, "cannot connect to %s as %s: it is gone, full, or cannot be verified", name,
+                     conf->mysql_user);
+}
+#else
+bool db_tls_check_loopback(const struct conf *conf, const char *name, struct error *err)
+{
+    (void)conf, (void)name, (void)err;
+    return true;
+}
+#endif
+
 bool db_tls_refused(struct db *db, const struct conf *conf, const char *name, struct error *err)
 {
     struct tls_session s = session_of(conf, name);
@@ -92,6 +121,16 @@ bool db_tls_refused(struct db *db, const struct conf *conf, const char *name, st
     if (s.fault != TLS_FAULT_NONE)
         tls_tell(&s, err);
     return s.fault != TLS_FAULT_NONE;
+}
+
+bool db_tls_cut_off(const struct db *db)
+{
+#ifdef ORDERD_OPENSSL
+    return mysql_errno(db->handle) == CR_SSL_CONNECTION_ERROR;
+#else
+    (void)db;
+    return false; /* nobody looked for what is wrong */
+#endif
 }
 
 bool db_tls_check(struct db *db, const struct conf *conf, const char *name, struct error *err)
