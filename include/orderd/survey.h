@@ -64,15 +64,19 @@ void survey_stock_sum(const struct activity *activity, const struct stock_audit 
 
 /* What MySQL has of it, at one instant; see survey_count. */
 struct survey_rows {
+    int64_t activity;
     bool has_stock;
     int64_t total, available;
     int64_t pending, pending_units, due_soon, overdue; /* orders, units of all of them; within 5 minutes; already */
-    int64_t paid, paid_units, closed;
+    int64_t paid, paid_units, closed;  /* SURVEY_UNKNOWN: the past is not counted yet, see survey_past.h */
     int64_t messages;                  /* pending local messages, of all activities; SURVEY_UNKNOWN: very many */
     int64_t walk_ago_ms, walk_took_ms; /* the last whole walk: since it began; SURVEY_UNKNOWN: there was none */
     int64_t reconcile_at;
     int reconcile_verdict; /* enum balance_verdict; -1: there was no run */
 };
+
+/* mysql_off; unknown without a stock row, and as long as the past is not counted. Pure. */
+int64_t survey_rows_off(const struct survey_rows *rows);
 
 /* Everything that can be on its way. */
 struct survey_flight {

@@ -1,22 +1,18 @@
 /* What the survey reads from MySQL, and where it is kept for those who did not survey. Each statement is served by an
- * index alone; survey_count takes time with the orders of its activity (about a second for one and a half million), so whoever
- * calls it rests in proportion. */
+ * index alone. How orders are counted: survey_count.h. */
 #ifndef ORDERD_SURVEY_STORE_H
 #define ORDERD_SURVEY_STORE_H
 
+#include "orderd/db.h"
 #include "orderd/survey.h"
 
-/* "Soon due": within so many ms. */
-#define SURVEY_DUE_SOON_MS 300000
-
-/* Orders, stock, pending local messages and the last reconciliation of an activity, all in one read view. */
-ORDERD_MUST_CHECK bool survey_count(struct db *db, const struct activity *activity, struct survey_rows *out,
-                                    struct error *err);
+/* Rows of local messages that are counted at most. */
+#define SURVEY_COUNTED_MAX 100000
 
 /* Fills dead_open and reasons, the most frequent ones. */
 ORDERD_MUST_CHECK bool survey_letters(struct db *db, struct survey *out, struct error *err);
 
-/* Fills relay_*. Beyond 100000 rows it counts no further. */
+/* Fills relay_*. Beyond SURVEY_COUNTED_MAX rows it counts no further. */
 ORDERD_MUST_CHECK bool survey_messages(struct db *db, struct survey *out, struct error *err);
 
 /* Takes the part of the surveyor, where nobody has it: it belongs to this connection and ends with it. Never waits. */

@@ -67,6 +67,13 @@ static int64_t live_of(const struct survey_rows *rows)
     return rows->pending_units + rows->paid_units;
 }
 
+int64_t survey_rows_off(const struct survey_rows *rows)
+{
+    if (!rows->has_stock || rows->paid_units == SURVEY_UNKNOWN)
+        return SURVEY_UNKNOWN;
+    return rows->total - rows->available - live_of(rows);
+}
+
 /* Units reserved in Redis that can have no live order now. An order has at most limit units, since that many is what
  * its buyer may hold. */
 static int64_t may_be_more(int64_t limit, const struct survey_stock *before, const struct survey_rows *rows,
@@ -106,8 +113,8 @@ void survey_drift_of(const struct activity *activity, const struct survey_stock 
                      const struct survey_stock *after, const struct survey_flight *flight, struct survey_drift *out)
 {
     out->redis_off = out->mysql_off = out->in_flight = out->beyond = out->drift = SURVEY_UNKNOWN;
-    if (rows && rows->has_stock)
-        out->mysql_off = rows->total - rows->available - live_of(rows);
+    if (rows)
+        out->mysql_off = survey_rows_off(rows);
     if (!activity->reservations || !before)
         return;
     if (before->whole)

@@ -53,7 +53,12 @@ void surveyor_lose_db(struct surveyor *s, const struct error *err)
     v->reason_count = 0;
     for (int i = 0; i < REPLICA_COUNT_COUNT; i++)
         v->rates[i] = NAN;
-    sales_forget(s);
+    rows_forget(s);
+}
+
+int64_t surveyor_rest(const struct surveyor *s, int64_t took_ms, int64_t factor)
+{
+    return took_ms * factor > s->base.conf->survey_interval ? took_ms * factor : 0;
 }
 
 /* ---- the fleet ---- */

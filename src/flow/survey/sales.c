@@ -13,11 +13,8 @@
 
 /* Over so long is measured how fast it sells. */
 #define RATE_MS 10000
-/* The caps follow the total within this. */
-#define RESTOCK_MS 30000
 /* After such a rest, per ms that it took, it is done again. */
 #define STOCK_REST 10
-#define COUNT_REST 20
 
 /* ---- which ---- */
 
@@ -156,8 +153,7 @@ static void forget_stock(struct survey_activity *e)
     e->rate = e->sold_out_s = NAN;
 }
 
-/* false: Redis is away. */
-static bool read_stock(struct surveyor *s, struct sale *sale, struct survey_stock *out)
+bool sales_read_stock(struct surveyor *s, struct sale *sale, struct survey_stock *out)
 {
     struct error err = {0};
 
@@ -206,173 +202,16 @@ static void note_stock(struct sale *sale, const struct survey_stock *stock, int6
         sale->caps_differ_since = now;
 }
 
-/* ---- MySQL, and both ---- */
-
-static void forget_rows(struct survey_activity *e)
-{
-    e->held_unpaid = e->due_soon = e->overdue = e->paid = e->closed = e->counted_at = SURVEY_UNKNOWN;
-    e->available = e->live = e->mysql_off = e->in_flight = e->drift = e->reconcile_at = SURVEY_UNKNOWN;
-    e->reconcile_verdict = -1;
-}
-
-static void forget_sale_rows(struct sale *sale)
-{
-    forget_rows(&sale->entry);
-    sale->beyond = SURVEY_UNKNOWN;
-}
-
-void sales_forget(struct surveyor *s)
-{
-    for (size_t i = 0; i < s->sale_count; i++) {
-        forget_sale_rows(s->sales[i]);
-        s->sales[i]->count_next = 0;
-    }
-    for (size_t i = 0; i < s->survey.activity_count; i++) /* what is shown until the next turn */
-        forget_rows(&s->survey.activities[i]);
-}
-
-static void note_rows(const struct surveyor *s, struct survey_activity *e, const struct survey_rows *rows)
-{
-    e->held_unpaid = rows->pending;
-    e->due_soon = rows->due_soon;
-    e->overdue = rows->overdue;
-    e->paid = rows->paid;
-    e->closed = rows->closed;
-    e->available = rows->has_stock ? rows->available : SURVEY_UNKNOWN;
-    e->live = rows->pending_units + rows->paid_units;
-    e->reconcile_at = rows->reconcile_at;
-    e->reconcile_verdict = rows->reconcile_verdict;
-    e->counted_at = surveyor_wall_ms(s);
-}
-
-static int64_t window_ms(const struct surveyor *s, const struct sale *sale)
-{
-    return surveyor_window_ms(s->base.conf) + sale->walk_late_ms;
-}
-
-/* A rebuild begins the shards anew, and with them these numbers. */
-static void note_taken(struct sale *sale, const struct survey_stock *stock, int64_t window, int64_t now)
-{
-    struct survey_trail *t = &sale->taken;
-    int64_t then, last;
-
-    if (survey_trail_before(t, now, 0, &then, &last) && last > stock->taken)
-        *t = (struct survey_trail){0};
-    survey_trail_add(t, now, stock->taken, window);
-}
-
-/* Orders that may not have been sent yet. Without one of the servers neither the web tiers nor the walk send what was
- * taken before; they have a window for it from when all are back. */
-static int64_t window_orders(const struct surveyor *s, const struct sale *sale, int64_t taken_now, int64_t now)
-{
-    int64_t then, taken;
-
-    if (!survey_trail_before(&sale->taken, now, window_ms(s, sale), &then, &taken))
-        return SURVEY_UNKNOWN;
-    return s->outage_at != 0 && then <= s->outage_at ? SURVEY_UNKNOWN : taken_now - taken;
-}
-
-static struct survey_flight flight_of(struct surveyor *s, const struct sale *sale, const struct survey_stock *stock,
-                                      int64_t now)
-{
-    int64_t consumers = s->survey.queue_count > 0 ? s->survey.queues[0].consumers : SURVEY_UNKNOWN;
-    struct survey_flight flight = {.window_orders = window_orders(s, sale, stock->taken, now),
-                                   .queued = s->survey.backlog};
-
-    if (now < s->unsettled_until && flight.queued != SURVEY_UNKNOWN)
-        flight.queued =
-            consumers == SURVEY_UNKNOWN ? SURVEY_UNKNOWN : flight.queued + consumers * s->base.conf->create_prefetch;
-    flight.caps_differ_long = sale->caps_differ_since != 0 && now - sale->caps_differ_since >= RESTOCK_MS;
-    return flight;
-}
-
-static void note_drift(struct sale *sale, const struct survey_drift *drift, bool counted)
-{
-    struct survey_activity *e = &sale->entry;
-
-    e->redis_off = drift->redis_off;
-    if (counted) {
-        e->mysql_off = drift->mysql_off;
-        e->in_flight = drift->in_flight;
-        sale->beyond = drift->beyond;
-    }
-    e->drift = survey_drift_sum(e->redis_off, e->mysql_off, sale->beyond);
-}
-
-/* What was read of a sale in one turn. */
-struct sight {
-    int64_t now;               /* monotonic ms, when it began */
-    bool seen, counted, again; /* which of the next three are there */
-    struct survey_stock before;
-    struct survey_rows rows;
-    struct survey_stock after;
-};
-
-/* What takes little is done in every turn. */
-static int64_t rest_after(const struct surveyor *s, int64_t took_ms, int64_t factor)
-{
-    return took_ms * factor > s->base.conf->survey_interval ? took_ms * factor : 0;
-}
-
 static void see_stock(struct surveyor *s, struct sale *sale, struct sight *sight)
 {
-    sight->seen = may_have_keys(s, &sale->activity) && read_stock(s, sale, &sight->before);
+    sight->seen = may_have_keys(s, &sale->activity) && sales_read_stock(s, sale, &sight->before);
     if (!sight->seen) {
         forget_stock(&sale->entry);
         return;
     }
-    sale->stock_next = sight->now + rest_after(s, clock_mono_ms() - sight->now, STOCK_REST);
+    sale->stock_next = sight->now + surveyor_rest(s, clock_mono_ms() - sight->now, STOCK_REST);
     note_stock(sale, &sight->before, sight->now);
-    note_taken(sale, &sight->before, window_ms(s, sale), sight->now);
-}
-
-/* One that the server ended, since it took too long, is no reason to leave the rest unread. */
-static bool count_rows(struct surveyor *s, struct sale *sale, struct sight *sight, struct error *err)
-{
-    int64_t began = clock_mono_ms();
-
-    keeper_beats(&s->base);
-    sight->counted = survey_count(s->db, &sale->activity, &sight->rows, err);
-    sale->count_next = sight->now + rest_after(s, clock_mono_ms() - began, COUNT_REST);
-    if (!sight->counted) {
-        forget_sale_rows(sale);
-        if (err->code != ERROR_DB_RESOURCE || !db_usable(s->db))
-            return false;
-        log_event(LOG_EVENT_SURVEY_FAILED, LOG_STR("server", survey_dependency_name(SURVEY_MYSQL)),
-                  LOG_INT("activity_id", sale->activity.id), LOG_ERR(err));
-        return true;
-    }
-    note_rows(s, &sale->entry, &sight->rows);
-    sale->walk_late_ms = survey_walk_late_ms(&sight->rows, s->base.conf->walk_interval);
-    sight->again = sight->seen && read_stock(s, sale, &sight->after);
-    return true;
-}
-
-static void conclude(struct surveyor *s, struct sale *sale, const struct sight *sight)
-{
-    struct survey_flight flight = {0};
-    struct survey_drift drift;
-
-    if (sight->seen)
-        flight = flight_of(s, sale, &sight->before, sight->now);
-    survey_drift_of(&sale->activity, sight->seen ? &sight->before : NULL, sight->counted ? &sight->rows : NULL,
-                    sight->again ? &sight->after : NULL, &flight, &drift);
-    note_drift(sale, &drift, sight->counted);
-}
-
-/* The shards first, then the orders, where it is time to count them, and then the shards again: see survey.h. */
-static bool look_at(struct surveyor *s, struct sale *sale, struct error *err)
-{
-    struct sight sight = {.now = clock_mono_ms()};
-    bool due = s->db && sight.now >= sale->count_next, ok = true;
-
-    if (!due && sight.now < sale->stock_next)
-        return true;
-    see_stock(s, sale, &sight);
-    if (due)
-        ok = count_rows(s, sale, &sight, err);
-    conclude(s, sale, &sight);
-    return ok;
+    rows_note_taken(s, sale, sight);
 }
 
 /* Also where there is no sale to ask it about. */
@@ -391,17 +230,47 @@ static void ping(struct surveyor *s)
     kv_reply_free(&reply);
 }
 
+static void see_stocks(struct surveyor *s, struct sight *sights, size_t count, bool all)
+{
+    for (size_t i = 0; i < count && !keeper_stopping(&s->base); i++) {
+        sights[i].now = clock_mono_ms();
+        sights[i].looked = all || sights[i].now >= s->sales[i]->stock_next;
+        if (sights[i].looked)
+            see_stock(s, s->sales[i], &sights[i]);
+    }
+}
+
+/* The shards first, then the orders of all sales, where it is time to count them, and then the shards again: see
+ * survey.h.
+ */
+static void look(struct surveyor *s, struct sight *sights, size_t count)
+{
+    int64_t began = clock_mono_ms(), seen;
+    bool due = s->db && began >= s->count_next;
+
+    see_stocks(s, sights, count, due);
+    seen = clock_mono_ms();
+    if (due && !keeper_stopping(&s->base)) {
+        rows_count(s, sights, count);
+        if (s->count_next < began + surveyor_rest(s, seen - began, STOCK_REST))
+            s->count_next = began + surveyor_rest(s, seen - began, STOCK_REST);
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (sights[i].looked)
+            rows_conclude(s, s->sales[i], &sights[i]);
+    }
+}
+
 void sales_look(struct surveyor *s)
 {
-    struct error err = {0};
+    size_t count = s->sale_count < SURVEY_ACTIVITIES_MAX ? s->sale_count : SURVEY_ACTIVITIES_MAX;
+    struct sight *sights = check_calloc(count + 1, sizeof *sights);
 
     ping(s);
-    for (size_t i = 0; i < s->sale_count && i < SURVEY_ACTIVITIES_MAX && !keeper_stopping(&s->base); i++) {
-        if (!look_at(s, s->sales[i], &err))
-            surveyor_lose_db(s, &err);
-    }
-    s->survey.activity_count = 0;
-    for (size_t i = 0; i < s->sale_count && i < SURVEY_ACTIVITIES_MAX; i++)
-        s->survey.activities[s->survey.activity_count++] = s->sales[i]->entry;
-    s->survey.activities_left_out = (int64_t)s->sale_count - (int64_t)s->survey.activity_count;
+    look(s, sights, count);
+    free(sights);
+    s->survey.activity_count = count;
+    for (size_t i = 0; i < count; i++)
+        s->survey.activities[i] = s->sales[i]->entry;
+    s->survey.activities_left_out = (int64_t)(s->sale_count - count);
 }

@@ -163,7 +163,7 @@ static void open_surveyor(struct keeper *keeper)
 static int64_t turn(struct keeper *keeper)
 {
     struct surveyor *s = (struct surveyor *)keeper;
-    int64_t now = clock_mono_ms(), left;
+    int64_t now = clock_mono_ms(), step, left;
 
     if (!keeper->shared->board)
         return REST_MS;
@@ -174,7 +174,8 @@ static int64_t turn(struct keeper *keeper)
     } else {
         queues_pump(s);
     }
-    left = s->next - clock_mono_ms();
+    step = past_turn(s);
+    left = (step < s->next ? step : s->next) - clock_mono_ms();
     return left < 0 ? 0 : left < REST_MS ? left : REST_MS;
 }
 

@@ -2,7 +2,9 @@
  *
  *   survey_keeper.c   the thread: elected or not, turn after turn
  *   look.c            what the surveyor reads of fleet, letters and messages; the connections
- *   sales.c           the activities: shards, orders, drift
+ *   sales.c           the activities: which, and their shards
+ *   rows.c            their orders, drift
+ *   past.c            when the orders that are long past are counted
  *   queues.c          the broker
  *   fleet.c           this replica's own row, a keeper of its own */
 #ifndef ORDERD_SURVEY_PRIVATE_H
@@ -15,6 +17,7 @@
 #include "orderd/kv.h"
 #include "orderd/survey.h"
 #include "orderd/survey_keeper.h"
+#include "orderd/survey_past.h"
 
 /* What is remembered of an activity from turn to turn. */
 struct sale {
@@ -22,10 +25,22 @@ struct sale {
     bool listed; /* it is unsettled still */
     struct survey_activity entry;
     struct survey_trail taken, left;
-    int64_t stock_next, count_next; /* monotonic ms: when it is read again */
-    int64_t caps_differ_since;      /* monotonic ms; 0: they do not */
-    int64_t beyond;                 /* of the last drift; SURVEY_UNKNOWN */
-    int64_t walk_late_ms;           /* see survey_walk_late_ms */
+    int64_t stock_next;        /* monotonic ms: when they are read again */
+    int64_t caps_differ_since; /* monotonic ms; 0: they do not */
+    int64_t beyond;            /* of the last drift; SURVEY_UNKNOWN */
+    int64_t walk_late_ms;      /* see survey_walk_late_ms */
+    int64_t doubt;             /* the number of the recount that tells whether MySQL is off; 0: it is not */
+};
+
+/* What was read of a sale in one turn. */
+struct sight {
+    bool looked;
+    int64_t now;               /* monotonic ms, when it began */
+    bool seen, counted, again; /* which of the next three are there */
+    struct survey_stock before;
+    struct survey_rows rows;
+    bool sound; /* rows may be compared with the rest: see past_trusts */
+    struct survey_stock after;
 };
 
 /* One server as this thread sees it. */
@@ -48,6 +63,10 @@ struct surveyor {
     int64_t ahead_ms;        /* of this machine's clock is that of the database, as far as is known */
     struct sale **sales;
     size_t sale_count;
+    int64_t count_next, step_next, again_next; /* monotonic ms: orders are counted; a slice; the past again */
+    struct survey_past past, again;            /* again: being counted once more, where it is `recounting` */
+    int64_t recounts_begun, recounts_done;     /* done: the number of the last one that came to its end */
+    bool recounting, hurried, hurry;           /* it is hurried; the next one is to begin at once, and will be */
     struct replica fleet[SURVEY_REPLICAS_MAX]; /* being read */
     struct survey survey;
 };
@@ -77,10 +96,32 @@ void surveyor_look(struct surveyor *s);
 /* The unsettled activities, from MySQL. */
 ORDERD_MUST_CHECK bool sales_list(struct surveyor *s, struct error *err);
 
+/* What takes little is done in every turn; else the rest until the next time, in ms. */
+int64_t surveyor_rest(const struct surveyor *s, int64_t took_ms, int64_t factor);
+
 /* Their shards and, where s->db is there, their orders; then their entries in s->survey. */
 void sales_look(struct surveyor *s);
-void sales_forget(struct surveyor *s); /* nothing of MySQL is known any more */
 void sales_free(struct surveyor *s);
+
+/* false: Redis is away. */
+bool sales_read_stock(struct surveyor *s, struct sale *sale, struct survey_stock *out);
+
+/* Orders of the first `count` sales, and the shards again; s->db is lost where it fails. */
+void rows_count(struct surveyor *s, struct sight *sights, size_t count);
+void rows_note_taken(const struct surveyor *s, struct sale *sale, const struct sight *sight);
+void rows_conclude(struct surveyor *s, struct sale *sale, const struct sight *sight);
+void rows_forget(struct surveyor *s); /* nothing of MySQL is known any more */
+
+/* Before they are counted: these sales, and no others, have a past. */
+ORDERD_MUST_CHECK bool past_prepare(struct surveyor *s, size_t count, struct error *err);
+
+/* The next slice, where it is time for it and the recent part was counted before. When to come again, monotonic ms;
+ * INT64_MAX: no sooner than anyway. */
+int64_t past_turn(struct surveyor *s);
+
+/* Whether what MySQL seems to be off by is told: an old order that was changed by hand would make it so as well. It is
+ * told as soon as the past was counted again from the beginning, which begins now. */
+bool past_trusts(struct surveyor *s, struct sale *sale, const struct survey_rows *rows);
 
 void queues_look(struct surveyor *s);
 void queues_pump(struct surveyor *s); /* keeps the connection alive between turns */
