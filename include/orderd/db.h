@@ -8,7 +8,16 @@
  * mysql.tls means what conf says, whatever the client library. Where it comes to nothing db_open asks the server once
  * more, to say why; certificates are read at each call.
  *
- * Blocks at most mysql.connect_timeout (open; three times that where TLS fails) or mysql.read_timeout per answer. */
+ * A connection is only used where the server takes writes (DB_READ_ONLY otherwise): that is asked when it is opened, and
+ * then once a second before a statement outside of a transaction, so that who only reads does not stay at a primary that
+ * was demoted; an error "read-only" (1290 and others) means the same. Of mysql.hosts the first such server is taken,
+ * after the one that was the primary last. As soon as one thread has found another, all connections of the process to the
+ * old one answer DB_AWAY at their next statement outside of a transaction, without having sent it, whatever that server
+ * says of itself. DB_SETUP where the process would begin with a server, or go over to one, while a second one takes
+ * writes too.
+ *
+ * Blocks at most mysql.connect_timeout (open; three times that where TLS fails; for each server of mysql.hosts) or
+ * mysql.read_timeout per answer. */
 #ifndef ORDERD_DB_H
 #define ORDERD_DB_H
 
@@ -28,6 +37,11 @@ void db_library_end(void);
 ORDERD_MUST_CHECK struct db *db_open(const struct conf *conf, struct error *err);
 void db_close(struct db **db);
 
+/* One server of mysql.hosts, to look at it; *writable: whether it takes writes. It is not used for anything else, and
+ * the connection stays where it is. */
+ORDERD_MUST_CHECK struct db *db_open_host(const struct conf *conf, const struct conf_node *node, bool *writable,
+                                          struct error *err);
+
 /* Whether the connection can still be used; false after the errors named above, and where a proxy hung up on a
  * statement over its packet limit (DB_DATA; one over the server's own limit is not sent at all and leaves it usable).
  */
@@ -35,6 +49,8 @@ bool db_usable(const struct db *db);
 
 enum db_vendor { DB_MARIADB, DB_MYSQL };
 enum db_vendor db_vendor(const struct db *db);
+/* "10.0.0.5:3306", or the path of the socket. */
+const char *db_peer(const struct db *db);
 /* The cipher that the connection is encrypted by; NULL where it is plain text. */
 const char *db_encrypted_by(const struct db *db);
 int db_version(const struct db *db); /* e.g. 101119, 90700 */

@@ -215,6 +215,9 @@ static const struct {
      "orderd.conf:1: mysql.tls_cert_file: a certificate and its key go together (expected mysql.tls_key_file, too)"},
     {"broker: { tls = \"verify\"; tls_ca_file = \"ca.pem\"; tls_key_file = \"own.key\"; };",
      "orderd.conf:1: broker.tls_key_file: a certificate and its key go together (expected broker.tls_cert_file, too)"},
+    {"mysql: { hosts = \"10.0.0.1:3306 10.0.0.2\"; };",
+     "orderd.conf:1: mysql.hosts: \"10.0.0.1:3306 10.0.0.2\" is no list of servers (expected 0 to 16 servers as "
+     "\"host:port, host:port\")"},
     {"mysql: { tls = \"required\"; socket = \"/run/mysqld/mysqld.sock\"; };",
      "orderd.conf:1: mysql.tls: a local socket (mysql.socket) is not encrypted (expected \"preferred\" or \"off\")"},
     {"redis: { tls = \"preferred\"; };",
@@ -425,6 +428,9 @@ START_TEST(without_tls)
     ck_assert_uint_eq(conf_tls_wrong(conf, &none, &err), CONF_INDEX_redis_tls);
     ck_assert_str_eq(err.text,
                      "redis.tls: this orderd was built without TLS for it, for want of OpenSSL (expected \"off\")");
+    conf_destroy(&conf);
+    conf = load("mysql: { tls = \"required\"; socket = \"/not/used\"; hosts = \"[::1]:3306, db:3307\"; };\n");
+    ck_assert_uint_eq(conf_node_count(conf->mysql_hosts), 2);
     conf_destroy(&conf);
     conf = load("mysql: { tls = \"verify\"; tls_ca_file = \"ca.pem\"; };\n"); /* its library has its own */
     ck_assert_uint_eq(conf_tls_wrong(conf, &none, &err), CONF_KEY_COUNT);

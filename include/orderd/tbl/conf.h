@@ -52,14 +52,16 @@ X(broker, delivery_limit, INT, 20, 1, 1000000, RESTART,
 X(broker, topology, CHOICE, "verify", 0, 0, RESTART,
   "declare|verify|trust: At start, declare what is missing; or only compare queues and arguments and refuse unsafe ones; or look at nothing (for an account that may only read and write).")
 
-X(mysql, host, STRING, "127.0.0.1", 1, 255, RESTART, "MySQL or MariaDB host name or address.")
+X(mysql, hosts, NODES, "", 0, 16, RESTART,
+  "A primary and its replicas, as \"10.0.0.1:3306, 10.0.0.2:3306\"; IPv6 addresses in brackets. The one that takes writes is used (replicas have read_only set), by all connections of a process, and left when it takes none any more. docs/primary.md says what a switch may lose. Empty: the server of mysql.host or mysql.socket.")
+X(mysql, host, STRING, "127.0.0.1", 1, 255, RESTART, "MySQL or MariaDB host name or address, of a server that takes writes. Not used with mysql.hosts.")
 X(mysql, port, INT, 3306, 1, 65535, RESTART, "Port.")
-X(mysql, socket, STRING, "", 0, 107, RESTART, "Path of a local socket; when set, host and port are not used.")
+X(mysql, socket, STRING, "", 0, 107, RESTART, "Path of a local socket; when set, host and port are not used. Not used with mysql.hosts.")
 X(mysql, user, STRING, "orderd", 1, 80, RESTART, "Account.")
 X(mysql, password_file, SECRET, "", 0, 1024, RESTART,
   "File that holds the password, one line; relative names as in broker.password_file. Empty: no password.")
 X(mysql, tls, CHOICE, "preferred", 0, 0, RESTART,
-  "off|preferred|required|verify: Plain text; TLS where the server offers it; TLS, whoever the server is; or TLS with a server whose certificate is signed by mysql.tls_ca_file, is valid now, and names mysql.host. Only verify keeps out who sits between. A local socket is not encrypted. The same on both client libraries, but that libmariadb finds out only after it has logged in (by hash, not by password) that there is no TLS where it is required.")
+  "off|preferred|required|verify: Plain text; TLS where the server offers it; TLS, whoever the server is; or TLS with a server whose certificate is signed by mysql.tls_ca_file, is valid now, and names mysql.host, or its name in mysql.hosts. Only verify keeps out who sits between. A local socket is not encrypted. The same on both client libraries, but that libmariadb finds out only after it has logged in (by hash, not by password) that there is no TLS where it is required.")
 X(mysql, tls_ca_file, FILE, "", 0, 0, RESTART,
   "File with the certificates, in PEM, of the authorities that may have signed the server's; one that is signed by itself is its own authority. Relative names as in broker.password_file. The three files are read again at each connect.")
 X(mysql, tls_cert_file, FILE, "", 0, 0, RESTART,

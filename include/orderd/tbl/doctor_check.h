@@ -9,7 +9,9 @@ X(CONFIG_CERTIFICATE, "config.certificate", "let only its owner write it (chmod 
 
 X(MYSQL_SERVER, "mysql.server", "see that it is up, and that the group mysql of the configuration is right")
 X(MYSQL_TLS, "mysql.tls", "set mysql.tls to \"verify\", with mysql.tls_ca_file; renew the server's certificate before it ends")
-X(MYSQL_WRITABLE, "mysql.writable", "name the primary in mysql.host")
+X(MYSQL_WRITABLE, "mysql.writable", "name the primary in mysql.host, or it and its replicas in mysql.hosts")
+X(MYSQL_HOSTS, "mysql.hosts", "see that every server of mysql.hosts is up, replicates, and is as durable as the primary; see docs/primary.md")
+X(MYSQL_SEMI_SYNC, "mysql.semi_sync", "switch semi-synchronous replication on at the primary and its replicas; see docs/primary.md")
 X(MYSQL_DURABILITY, "mysql.durability", "set it to 1 in the server's own configuration, and now with SET GLOBAL")
 X(MYSQL_SQL_MODE, "mysql.sql_mode",
   "add STRICT_TRANS_TABLES to the server's sql_mode, or see that who writes local messages sets it")

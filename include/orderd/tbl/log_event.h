@@ -39,6 +39,7 @@ X(BROKER_WARNING, WARNING, 5, "broker_warning", "the broker is usable but not as
 X(DELAY_QUEUE, ERROR, 20, "delay_queue", "a pay time-out has no delay queue: only the sweep closes its orders; run `orderctl topology apply`")
 X(DB_UP, INFO, 5, "db_up", "connected to the database")
 X(DB_DOWN, WARNING, -5, "db_down", "database is away; the work in hand waits, no order is harmed")
+X(DB_SWITCHED, WARNING, 5, "db_switched", "another server of mysql.hosts is the primary now")
 X(DB_WARNING, WARNING, 5, "db_warning", "the database is usable but not as it should be")
 
 X(KV_UP, INFO, 5, "kv_up", "connected to Redis")

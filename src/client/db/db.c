@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "orderd/check.h"
+#include "orderd/clock.h"
 
 #define DENIED     1045
 #define TLS_WANTED 3159 /* MariaDB before 11 says DENIED */
@@ -20,9 +21,9 @@ void db_library_end(void)
     mysql_library_end();
 }
 
-static void set_options(MYSQL *handle, const struct conf *conf)
+static void set_options(MYSQL *handle, const struct conf *conf, const struct db_site *site, int64_t connect_ms)
 {
-    unsigned connect_s = (unsigned)(conf->mysql_connect_timeout / 1000);
+    unsigned connect_s = (unsigned)(connect_ms / 1000);
     unsigned read_s = (unsigned)(conf->mysql_read_timeout / 1000);
     unsigned tcp = MYSQL_PROTOCOL_TCP;
 
@@ -32,9 +33,9 @@ static void set_options(MYSQL *handle, const struct conf *conf)
     mysql_options(handle, MYSQL_SET_CHARSET_NAME, "utf8mb4");
     /* Never MYSQL_OPT_RECONNECT: it would drop transaction and session settings behind our back, and even switching it
      * off makes libmysqlclient print a warning. */
-    if (!conf->mysql_socket[0]) /* else "localhost" would mean a socket, at a place of the library's choice */
+    if (!site->socket[0]) /* else "localhost" would mean a socket, at a place of the library's choice */
         mysql_options(handle, MYSQL_OPT_PROTOCOL, &tcp);
-    db_tls_set_options(handle, conf);
+    db_tls_set_options(handle, conf, site);
 }
 
 static void note_server(struct db *db)
@@ -81,16 +82,18 @@ static bool set_session(struct db *db, const struct conf *conf, struct error *er
 static bool check_session(struct db *db, struct error *err)
 {
     const char *isolation = db->vendor == DB_MYSQL ? "transaction_isolation" : "tx_isolation";
-    char sql[256];
+    char sql[768];
     int64_t good;
     struct error guard = {0};
 
     snprintf(sql, sizeof sql,
-             "SELECT @@session.%s='READ-COMMITTED' AND @@session.sql_mode LIKE '%%STRICT_ALL_TABLES%%' AND "
-             "@@session.time_zone='+00:00' AND @@session.character_set_client='utf8mb4'",
-             isolation);
+             "SELECT IF(@@session.%s='READ-COMMITTED' AND @@session.sql_mode LIKE '%%STRICT_ALL_TABLES%%' AND "
+             "@@session.time_zone='+00:00' AND @@session.character_set_client='utf8mb4',1+(%s),0)",
+             isolation, db_read_only_sql(db->vendor));
+    db->primary_asked = clock_mono_ms();
     if (!db_query_i64(db, slice_of(sql), 0, &good, err))
         return false;
+    db->read_only = good - 1;
     if (good && !db_query_i64(db, slice_of("SELECT @@session.max_allowed_packet"), 0, &db->packet_limit, err))
         return false;
     if (!good)
@@ -124,14 +127,14 @@ static const char *hint(unsigned number)
     return number == TLS_WANTED ? "; set mysql.tls" : "";
 }
 
-static bool no_connection(struct db *db, const struct conf *conf, const char *name, struct error *err)
+static bool no_connection(struct db *db, const struct conf *conf, const struct db_site *site, struct error *err)
 {
     unsigned number = mysql_errno(db->handle);
     char what[ERROR_TEXT_MAX];
 
-    if (db_tls_refused(db, conf, name, err))
+    if (db_tls_refused(db, conf, site, err))
         return false;
-    snprintf(what, sizeof what, "cannot connect to %s as %s", name, conf->mysql_user);
+    snprintf(what, sizeof what, "cannot connect to MySQL at %s as %s", db->peer, conf->mysql_user);
     db_fail(db, what, err);
     if (hint(number)[0])
         error_set(err, err->code, "%s%s", (const char *)memcpy(what, err->text, sizeof what), hint(number));
@@ -141,40 +144,63 @@ static bool no_connection(struct db *db, const struct conf *conf, const char *na
     return false;
 }
 
-static bool connect_to(struct db *db, const struct conf *conf, struct error *err)
+static void name_peer(struct db *db, const struct db_site *site)
 {
-    bool local = conf->mysql_socket[0] != '\0';
-    const char *host = local ? "localhost" : conf->mysql_host;
-    unsigned long flags = CLIENT_MULTI_STATEMENTS | CLIENT_FOUND_ROWS;
-    char name[320];
-
-    if (local)
-        snprintf(name, sizeof name, "MySQL at %s", conf->mysql_socket);
+    if (site->socket[0])
+        snprintf(db->peer, sizeof db->peer, "%s", site->socket);
     else
-        snprintf(name, sizeof name, "MySQL at %s:%d", host, (int)conf->mysql_port);
-    if (!db_tls_check_files(conf, name, err) || !db_tls_check_loopback(conf, name, err))
-        return false;
-    set_options(db->handle, conf);
-    if (mysql_real_connect(db->handle, host, conf->mysql_user, conf->mysql_password_file, conf->mysql_database,
-                           local ? 0 : (unsigned)conf->mysql_port, local ? conf->mysql_socket : NULL, flags))
-        return db_tls_check(db, conf, name, err);
-    return no_connection(db, conf, name, err);
+        snprintf(db->peer, sizeof db->peer, strchr(site->host, ':') ? "[%s]:%d" : "%s:%d", site->host, site->port);
 }
 
-struct db *db_open(const struct conf *conf, struct error *err)
+static bool log_in(struct db *db, const struct conf *conf, const struct db_site *site, int64_t connect_ms,
+                   struct error *err)
+{
+    const unsigned long flags = CLIENT_MULTI_STATEMENTS | CLIENT_FOUND_ROWS;
+    const char *socket = site->socket[0] ? site->socket : NULL;
+
+    name_peer(db, site);
+    if (!db_tls_check_files(db, conf, site, err) || !db_tls_check_loopback(db, conf, site, err))
+        return false;
+    set_options(db->handle, conf, site, connect_ms);
+    if (mysql_real_connect(db->handle, socket ? "localhost" : site->host, conf->mysql_user, conf->mysql_password_file,
+                           conf->mysql_database, socket ? 0 : (unsigned)site->port, socket, flags))
+        return db_tls_check(db, conf, site, err);
+    return no_connection(db, conf, site, err);
+}
+
+static bool check_writable(struct db *db, bool *writable, struct error *err)
+{
+    if (writable)
+        *writable = db->read_only == 0;
+    return db->read_only == 0 || writable ||
+           error_set(err, ERROR_DB_READ_ONLY, "MySQL at %s takes no writes: %s", db->peer,
+                     db_read_only_why(db->read_only));
+}
+
+struct db *db_connect(const struct conf *conf, const struct db_site *site, int64_t connect_ms, bool *writable,
+                      struct error *err)
 {
     struct db *db = check_calloc(1, sizeof *db);
 
     db->handle = mysql_init(NULL);
     CHECK(db->handle != NULL);
-    if (!connect_to(db, conf, err)) {
+    if (!log_in(db, conf, site, connect_ms, err)) {
         db_close(&db);
         return NULL;
     }
     note_server(db);
-    if (!check_version(db, err) || !set_session(db, conf, err) || !check_session(db, err) || !db_ask_clock(db, err))
+    if (!check_version(db, err) || !set_session(db, conf, err) || !check_session(db, err) ||
+        !check_writable(db, writable, err) || !db_ask_clock(db, err))
         db_close(&db);
     return db;
+}
+
+struct db *db_open(const struct conf *conf, struct error *err)
+{
+    struct db_site site = {.host = conf->mysql_host, .port = (int)conf->mysql_port, .socket = conf->mysql_socket};
+
+    return conf_node_count(conf->mysql_hosts) > 0 ? db_hosts_open(conf, err)
+                                                  : db_connect(conf, &site, conf->mysql_connect_timeout, NULL, err);
 }
 
 void db_close(struct db **db)
@@ -190,6 +216,11 @@ void db_close(struct db **db)
 bool db_usable(const struct db *db)
 {
     return !db->dead;
+}
+
+const char *db_peer(const struct db *db)
+{
+    return db->peer;
 }
 
 enum db_vendor db_vendor(const struct db *db)

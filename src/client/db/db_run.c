@@ -40,7 +40,7 @@ static bool send_text(struct db *db, struct slice sql, struct error *err)
 {
     db->failed_statement = 0;
     db->duplicate_key[0] = '\0';
-    if (!db_require_usable(db, err) || !fits(db, sql, err))
+    if (!db_require_usable(db, err) || !db_still_primary(db, err) || !fits(db, sql, err))
         return false;
     if (mysql_real_query(db->handle, sql.ptr, (unsigned long)sql.len) == 0)
         return true;

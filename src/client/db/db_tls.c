@@ -7,15 +7,10 @@
 
 #include "db_probe.h"
 
-static bool is_local(const struct conf *conf)
-{
-    return conf->mysql_socket[0] != '\0';
-}
-
 /* A local socket is not encrypted: to prefer TLS there would only cost. */
-static int mode_of(const struct conf *conf)
+static int mode_of(const struct conf *conf, const struct db_site *site)
 {
-    return is_local(conf) ? CONF_MYSQL_TLS_OFF : conf->mysql_tls;
+    return site->socket[0] ? CONF_MYSQL_TLS_OFF : conf->mysql_tls;
 }
 
 #ifdef ORDERD_MYSQL_SSL_MODE
@@ -44,9 +39,9 @@ static void set_mode(MYSQL *handle, int mode)
 }
 #endif
 
-void db_tls_set_options(MYSQL *handle, const struct conf *conf)
+void db_tls_set_options(MYSQL *handle, const struct conf *conf, const struct db_site *site)
 {
-    int mode = mode_of(conf);
+    int mode = mode_of(conf, site);
 
     set_mode(handle, mode);
     if (mode == CONF_MYSQL_TLS_OFF)
@@ -60,12 +55,17 @@ void db_tls_set_options(MYSQL *handle, const struct conf *conf)
     }
 }
 
-static struct tls_session session_of(const struct conf *conf, const char *name)
+/* name: a buffer for "MySQL at 10.0.0.5:3306", for as long as the session. */
+static struct tls_session session_of(const struct db *db, const struct conf *conf, const struct db_site *site,
+                                     char name[DB_PEER_MAX + 16])
 {
+    snprintf(name, DB_PEER_MAX + 16, "MySQL at %s", db->peer);
     return (struct tls_session){.peer = {.group = "mysql",
                                          .name = name,
-                                         .host = conf->mysql_host,
-                                         .anybody = mode_of(conf) != CONF_MYSQL_TLS_VERIFY,
+                                         .host = site->host,
+                                         .named = site->named,
+                                         .ported = site->named,
+                                         .anybody = mode_of(conf, site) != CONF_MYSQL_TLS_VERIFY,
                                          .ca = conf->mysql_tls_ca_file,
                                          .cert = conf->mysql_tls_cert_file,
                                          .key = conf->mysql_tls_key_file,
@@ -73,28 +73,30 @@ static struct tls_session session_of(const struct conf *conf, const char *name)
                                          .setup = ERROR_DB_SETUP}};
 }
 
-bool db_tls_check_files(const struct conf *conf, const char *name, struct error *err)
+bool db_tls_check_files(const struct db *db, const struct conf *conf, const struct db_site *site, struct error *err)
 {
-    struct tls_session s = session_of(conf, name);
+    char name[DB_PEER_MAX + 16];
+    struct tls_session s = session_of(db, conf, site, name);
     bool any = s.peer.ca || s.peer.cert;
 
-    return !any || mode_of(conf) == CONF_MYSQL_TLS_OFF || db_probe_files(&s, err);
+    return !any || mode_of(conf, site) == CONF_MYSQL_TLS_OFF || db_probe_files(&s, err);
 }
 
 #ifdef MARIADB_TLS_VERIFY_HOST
 /* Connector/C from 3.4 on takes whoever answers at these names for the right server, also where it is told to verify.
  * So a handshake of our own comes first; who does not complete it is not trusted with a login. */
-bool db_tls_check_loopback(const struct conf *conf, const char *name, struct error *err)
+bool db_tls_check_loopback(const struct db *db, const struct conf *conf, const struct db_site *site, struct error *err)
 {
     static const char *const trusted[] = {"localhost", "127.0.0.1", "::1"};
-    struct tls_session s = session_of(conf, name);
+    char name[DB_PEER_MAX + 16];
+    struct tls_session s = session_of(db, conf, site, name);
     bool local = false;
 
     for (size_t i = 0; i < sizeof trusted / sizeof *trusted; i++)
-        local = local || strcasecmp(conf->mysql_host, trusted[i]) == 0;
-    if (!local || mode_of(conf) != CONF_MYSQL_TLS_VERIFY)
+        local = local || strcasecmp(site->host, trusted[i]) == 0;
+    if (!local || mode_of(conf, site) != CONF_MYSQL_TLS_VERIFY)
         return true;
-    db_probe(&s, (int)conf->mysql_port, conf->mysql_connect_timeout);
+    db_probe(&s, site->port, conf->mysql_connect_timeout);
     if (s.fault != TLS_FAULT_NONE)
         return tls_tell(&s, err);
     return s.shaken ||
@@ -102,22 +104,23 @@ bool db_tls_check_loopback(const struct conf *conf, const char *name, struct err
                      conf->mysql_user);
 }
 #else
-bool db_tls_check_loopback(const struct conf *conf, const char *name, struct error *err)
+bool db_tls_check_loopback(const struct db *db, const struct conf *conf, const struct db_site *site, struct error *err)
 {
-    (void)conf, (void)name, (void)err;
+    (void)db, (void)conf, (void)site, (void)err;
     return true;
 }
 #endif
 
-bool db_tls_refused(struct db *db, const struct conf *conf, const char *name, struct error *err)
+bool db_tls_refused(struct db *db, const struct conf *conf, const struct db_site *site, struct error *err)
 {
-    struct tls_session s = session_of(conf, name);
+    char name[DB_PEER_MAX + 16];
+    struct tls_session s = session_of(db, conf, site, name);
     unsigned number = mysql_errno(db->handle);
     bool cut_off = number == CR_SERVER_LOST && s.peer.cert; /* a refusal of ours may get lost in the end of it all */
 
-    if (mode_of(conf) == CONF_MYSQL_TLS_OFF || !(number == CR_SSL_CONNECTION_ERROR || cut_off))
+    if (mode_of(conf, site) == CONF_MYSQL_TLS_OFF || !(number == CR_SSL_CONNECTION_ERROR || cut_off))
         return false;
-    db_probe(&s, (int)conf->mysql_port, conf->mysql_connect_timeout);
+    db_probe(&s, site->port, conf->mysql_connect_timeout);
     if (s.fault != TLS_FAULT_NONE)
         tls_tell(&s, err);
     return s.fault != TLS_FAULT_NONE;
@@ -133,11 +136,12 @@ bool db_tls_cut_off(const struct db *db)
 #endif
 }
 
-bool db_tls_check(struct db *db, const struct conf *conf, const char *name, struct error *err)
+bool db_tls_check(struct db *db, const struct conf *conf, const struct db_site *site, struct error *err)
 {
-    struct tls_session s = session_of(conf, name);
+    char name[DB_PEER_MAX + 16];
+    struct tls_session s = session_of(db, conf, site, name);
 
-    if (mode_of(conf) < CONF_MYSQL_TLS_REQUIRED || mysql_get_ssl_cipher(db->handle))
+    if (mode_of(conf, site) < CONF_MYSQL_TLS_REQUIRED || mysql_get_ssl_cipher(db->handle))
         return true;
     tls_note(&s, TLS_FAULT_PLAIN, "");
     return tls_tell(&s, err);

@@ -107,7 +107,7 @@ static bool open_db(struct lane *lane, struct error *err)
     if (!lane->db)
         return false;
     units_format_version(version, sizeof version, db_version(lane->db));
-    log_event(LOG_EVENT_DB_UP, LOG_STR("host", lane->conf->mysql_host), LOG_STR("version", version));
+    log_event(LOG_EVENT_DB_UP, LOG_STR("host", db_peer(lane->db)), LOG_STR("version", version));
     return true;
 }
 

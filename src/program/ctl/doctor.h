@@ -40,6 +40,9 @@ void doctor_tell(struct doctor *d, enum doctor_verdict verdict, enum doctor_chec
 struct kv;
 void doctor_sentinels(struct doctor *d, struct kv *kv);
 
+/* The servers of mysql.hosts, one by one; nothing where there is no such list. */
+void doctor_hosts(struct doctor *d);
+
 /* Whether every slot has a server, and what becomes of the others when one is lost. */
 void doctor_cluster(struct doctor *d, struct kv *kv);
 

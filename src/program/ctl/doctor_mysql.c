@@ -45,16 +45,12 @@ static bool ask(struct doctor *d, struct db *db, const char *sql, enum doctor_ch
     return true;
 }
 
-/* The values are numbers in older and words in newer servers. */
 static bool settings(struct doctor *d, struct db *db, struct error *err)
 {
-    return ask(d, db, "SELECT CAST(@@global.read_only AS CHAR) IN ('0','OFF')", DOCTOR_MYSQL_WRITABLE, DOCTOR_PROBLEM,
-               "it takes writes", "read_only is on", err) &&
-           ask(d, db,
-               "SELECT @@global.sql_mode LIKE '%STRICT_ALL_TABLES%' OR @@global.sql_mode LIKE '%STRICT_TRANS_TABLES%'",
-               DOCTOR_MYSQL_SQL_MODE, DOCTOR_WARNING, "strict for everybody",
-               "sessions other than orderd's are not strict: what another producer writes can be cut short unnoticed",
-               err);
+    return ask(
+        d, db, "SELECT @@global.sql_mode LIKE '%STRICT_ALL_TABLES%' OR @@global.sql_mode LIKE '%STRICT_TRANS_TABLES%'",
+        DOCTOR_MYSQL_SQL_MODE, DOCTOR_WARNING, "strict for everybody",
+        "sessions other than orderd's are not strict: what another producer writes can be cut short unnoticed", err);
 }
 
 static bool schema(struct doctor *d, struct db *db, bool *good, struct error *err)
@@ -182,9 +178,12 @@ static bool take_end(void *arg, const struct slice *columns, unsigned count)
 static bool encryption(struct doctor *d, struct db *db, struct error *err)
 {
     const struct conf *conf = d->ctl->conf;
+    const char *list = db_peer(db);
+    struct conf_node node;
+    const char *host = conf_node_next(&list, &node) ? node.host : "";
     struct doctor_tls tls = {.by = db_encrypted_by(db),
                              .verified = conf->mysql_tls == CONF_MYSQL_TLS_VERIFY,
-                             .here = conf->mysql_socket[0] || doctor_is_here(conf->mysql_host)};
+                             .here = db_peer(db)[0] == '/' || doctor_is_here(host)};
 
     if (tls.by &&
         !db_query(db, slice_of("SHOW SESSION STATUS LIKE 'Ssl_server_not_after'"), take_end, &tls.until_s, err))
@@ -201,6 +200,7 @@ static bool look(struct doctor *d, struct db *db, struct error *err)
     doctor_tell(d, DOCTOR_OK, DOCTOR_MYSQL_SERVER, NULL,
                 "%s %d.%d.%d; sessions are READ COMMITTED, strict, UTC and utf8mb4, as read back",
                 db_vendor(db) == DB_MARIADB ? "MariaDB" : "MySQL", version / 10000, version / 100 % 100, version % 100);
+    doctor_tell(d, DOCTOR_OK, DOCTOR_MYSQL_WRITABLE, NULL, "%s takes writes", db_peer(db)); /* else it were not open */
     if (!encryption(d, db, err) || !read_clock(d, db, err) || !settings(d, db, err) || !durability(d, db, err) ||
         !schema(d, db, &good, err))
         return false;
@@ -217,7 +217,10 @@ void doctor_mysql(struct doctor *d)
     struct error err = {0};
     struct db *db = ctl_open_db(d->ctl, &err);
 
-    if (!db || !look(d, db, &err))
+    if (!db && err.code == ERROR_DB_READ_ONLY)
+        doctor_tell(d, DOCTOR_PROBLEM, DOCTOR_MYSQL_WRITABLE, NULL, "%s", err.text);
+    else if (!db || !look(d, db, &err))
         doctor_failed(d, DOCTOR_MYSQL_SERVER, NULL, &err);
     db_close(&db);
+    doctor_hosts(d);
 }

@@ -9,10 +9,12 @@
 #include "orderd/relay.h"
 
 /* A lane that has not gone round for so long is stuck in a call that nothing ends: let the service manager restart us.
- * Above the longest legal stay: a statement (mysql.read_timeout) and a broker call, each at most a minute or two. */
+ * Above the longest legal stay: a statement (mysql.read_timeout) and a broker call, each at most a minute or two, and a
+ * look at each server of mysql.hosts. */
 int64_t report_beat_limit_ms(const struct conf *conf)
 {
-    return 2 * (conf->mysql_read_timeout + conf->broker_call_timeout) + 10000;
+    return 2 * (conf->mysql_read_timeout + conf->broker_call_timeout) + 10000 +
+           (int64_t)conf_node_count(conf->mysql_hosts) * conf->mysql_connect_timeout;
 }
 
 static uint64_t delta(const struct metric_sum *now, const struct daemon *d, enum metric metric)

@@ -51,7 +51,7 @@ static size_t wrong_in(const struct conf *conf, const struct group *g, struct er
 
 static size_t wrong_with_socket(const struct conf *conf, struct error *err)
 {
-    if (!conf->mysql_socket[0] || conf->mysql_tls < CONF_MYSQL_TLS_REQUIRED)
+    if (!conf->mysql_socket[0] || conf_node_count(conf->mysql_hosts) > 0 || conf->mysql_tls < CONF_MYSQL_TLS_REQUIRED)
         return CONF_KEY_COUNT;
     error_set(err, ERROR_CONF_INVALID,
               "mysql.tls: a local socket (mysql.socket) is not encrypted (expected \"preferred\" or \"off\")");
