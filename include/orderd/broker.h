@@ -9,8 +9,9 @@
  * set. The connection lives on after BROKER_BLOCKED, BROKER_UNCONFIRMED, a publication that is refused before it is
  * sent, and whatever a topology call answers besides BROKER_AWAY.
  *
- * Bounded time: connecting and logging in by broker.connect_timeout per address (looking up the name by the resolver's
- * own limits, which nothing here can shorten); every other call by broker.call_timeout. Our own waits keep to it by
+ * Bounded time: connecting by broker.connect_timeout per address, and logging in by as much again (looking up the name
+ * by the resolver's own limits, which nothing here can shorten); of several hosts no further one is begun once twice
+ * that is over; every other call by broker.call_timeout. Our own waits keep to it by
  * themselves; a send that the library cannot finish is ended by the watchdog, which shuts the socket down, so that the
  * call fails with BROKER_AWAY. A process that owns a connection must run broker_guard_check. */
 #ifndef ORDERD_BROKER_H
@@ -28,8 +29,16 @@ struct broker;
 /* name: shows in the broker's connection list (e.g. "orderd@1 create.0"); copied. Logs in with the capabilities
  * consumer_cancel_notify, connection.blocked, basic.nack, publisher_confirms, authentication_failure_close. Tries
  * every address of the name. BROKER_SETUP with the broker's own words where the login is refused (user, password,
- * vhost), and the sentence of the fault where TLS (broker.tls) comes to nothing. Certificates are read at each call. */
+ * vhost), and the sentence of the fault where TLS (broker.tls) comes to nothing. Certificates are read at each call.
+ *
+ * With broker.hosts it tries one after the other, each call beginning with another one and those last that failed, or
+ * lost a connection of this process, in the last seconds. Where none can be used the sentence has each one's reason;
+ * it is BROKER_SETUP only where that of each is. */
 ORDERD_MUST_CHECK struct broker *broker_open(const struct conf *conf, const char *name, struct error *err);
+
+/* The same to one host alone, whatever broker.hosts and broker.host say. */
+ORDERD_MUST_CHECK struct broker *broker_open_at(const struct conf *conf, const struct conf_node *host, const char *name,
+                                                struct error *err);
 
 /* graceful: closes channel and connection with the broker (bounded by a second or two); else just drops the socket. */
 void broker_close(struct broker **broker, bool graceful);
@@ -43,9 +52,16 @@ int broker_fd(const struct broker *broker);
  * for input would come back at once, again and again. */
 short broker_poll_events(const struct broker *broker);
 
+/* "host:port" of the one it is connected to, as the configuration calls it. */
+const char *broker_peer(const struct broker *broker);
+
 /* What the connection is encrypted by, "TLSv1.3, TLS_AES_256_GCM_SHA384", and *until_s: when the certificate of the
  * server ends, seconds since 1970; NULL where it is plain text. */
 const char *broker_encrypted_by(const struct broker *broker, int64_t *until_s);
+
+/* What the server calls its cluster: the same on all nodes of one that was given a name, else each one's own; "" where
+ * it did not say. */
+const char *broker_cluster(const struct broker *broker);
 
 /* The server's version as major * 10000 + minor * 100 + patch, e.g. 31008; 0 where it did not say. */
 int broker_version(const struct broker *broker);

@@ -51,6 +51,9 @@ bool log_wanted(enum log_event event);
  * call: info, logfmt, auto. */
 void log_configure(const struct conf *conf);
 
+/* For a program that is told to be quiet, instead. */
+void log_errors_only(void);
+
 /* Set once at start, before other threads: program name and instance ("orderd", "1"), fields of every line; kept by
  * pointer. Without an instance ("") there is no such field. */
 void log_set_identity(const char *program, const char *instance);

@@ -247,6 +247,32 @@ START_TEST(different)
 }
 END_TEST
 
+/* One node under two names, and one that is down. */
+START_TEST(hosts)
+{
+    const char *port = testing_env("ORDERD_MQ_PORT");
+    char more[200], dead[64];
+
+    snprintf(more, sizeof more, "hosts = \"127.0.0.1:%s 127.1:%s\";", port, port);
+    testing_ctl_configure(&(struct testing_ctl_conf){.mq_more = more});
+    all_good();
+    ck_assert_ptr_nonnull(strstr(hear("broker.hosts", NULL).finding, "is of the cluster \""));
+    ck_assert_ptr_nonnull(strstr(testing_ctl.out, "broker.hosts names 2: quorum queues of fewer than three nodes"));
+
+    snprintf(dead, sizeof dead, "127.0.0.1:%d", testing_free_port());
+    snprintf(more, sizeof more, "hosts = \"127.0.0.1:%s %s 127.1:%s\";", port, dead, port);
+    testing_ctl_configure(&(struct testing_ctl_conf){.mq_more = more});
+    only("broker.hosts", dead, "warning", "Connection refused");
+    ck_assert_ptr_null(strstr(testing_ctl.out, "of fewer than three"));
+    ck_assert_str_eq(hear("broker.server", NULL).verdict, "ok");
+
+    snprintf(more, sizeof more, "hosts = \"%s\";", dead);
+    testing_ctl_configure(&(struct testing_ctl_conf){.mq_more = more});
+    doctor(EXIT_PARTIAL);
+    ck_assert_str_eq(hear("broker.server", NULL).verdict, "problem");
+}
+END_TEST
+
 /* ---- files ---- */
 
 static const struct {
@@ -418,6 +444,7 @@ int main(void)
     tcase_add_loop_test(t, redis, 0, COUNT(redis_faults));
     tcase_add_test(t, queues);
     tcase_add_test(t, different);
+    tcase_add_test(t, hosts);
     tcase_add_loop_test(t, file_mode, 0, COUNT(modes));
     tcase_add_test(t, certificates);
     tcase_add_test(t, ends_of_certificates);

@@ -263,6 +263,34 @@ START_TEST(bulk_of_the_broker)
 }
 END_TEST
 
+/* Each of broker.hosts is held to the name that it is called by: the server has one of these, and not the other. */
+START_TEST(hosts_of_the_broker)
+{
+    const char *port = testing_env("TLS_MQ_TLS_PORT");
+    struct conf *conf = configure(BROKER, &(struct want){0});
+    char hosts[128], name[64], what[64];
+    struct error err = {0};
+    struct broker *broker;
+
+    snprintf(hosts, sizeof hosts, "127.1:%s, 127.0.0.1:%s", port, port);
+    snprintf(name, sizeof name, "127.0.0.1:%s", port);
+    conf->broker_hosts = hosts;
+    for (int i = 0; i < 2; i++) {
+        broker = open_broker(conf);
+        ck_assert_str_eq(broker_peer(broker), name);
+        broker_close(&broker, true);
+    }
+    snprintf(hosts, sizeof hosts, "127.1:%s", port);
+    ck_assert(!reach(BROKER, conf, what, &err));
+    ck_assert_str_eq(error_code_name(err.code), "broker_setup");
+    ck_assert_msg(strstr(err.text, ", not for 127.1; set broker.hosts to a name it has"), "%s", err.text);
+    snprintf(hosts, sizeof hosts, "127.0.0.1:%s", testing_env("TLS_MQ_PORT"));
+    ck_assert(!reach(BROKER, conf, what, &err));
+    ck_assert_msg(strstr(err.text, "name its TLS port in broker.hosts"), "%s", err.text);
+    conf_destroy(&conf);
+}
+END_TEST
+
 /* ---- what goes wrong on our side, or is another server ---- */
 
 START_TEST(another_authority)
@@ -598,6 +626,7 @@ int main(void)
     tcase_add_loop_test(t, encrypted, 0, SERVERS);
     tcase_add_test(t, bulk_of_redis);
     tcase_add_test(t, bulk_of_the_broker);
+    tcase_add_test(t, hosts_of_the_broker);
     tcase_add_test(t, end_of_an_idle_connection_of_redis);
     tcase_add_loop_test(t, another_authority, 0, SERVERS);
     tcase_add_loop_test(t, plain_server, 0, SERVERS);

@@ -6,6 +6,7 @@
 
 #include "../../src/client/broker/broker_private.h"
 #include "../../src/client/broker/headers.h"
+#include "../../src/client/broker/hosts.h"
 #include "../../src/client/broker/properties.h"
 
 /* ---- the window ---- */
@@ -493,6 +494,54 @@ START_TEST(refused_size)
 }
 END_TEST
 
+/* ---- which host first ---- */
+
+#define NOW     1000000
+#define AGO(ms) (NOW - (ms))
+#define WELL                                                                                                           \
+    {                                                                                                                  \
+        0                                                                                                              \
+    }
+#define FORGIVEN                                                                                                       \
+    {                                                                                                                  \
+        AGO(HOSTS_AVOID_MS)                                                                                            \
+    }
+#define FAILED(n)                                                                                                      \
+    {                                                                                                                  \
+        AGO(n)                                                                                                         \
+    }
+
+static const struct {
+    struct hosts_mark marks[4];
+    unsigned count;
+    uint64_t start;
+    const char *order;
+} arranged[] = {
+    {{WELL}, 1, 7, "0"},
+    {{WELL, WELL, WELL}, 3, 0, "012"},
+    {{WELL, WELL, WELL}, 3, 1, "120"},
+    {{WELL, WELL, WELL}, 3, 2, "201"},
+    {{WELL, WELL, WELL}, 3, UINT64_MAX, "012"}, /* of some 2^64 calls, whatever that one begins with */
+    {{WELL, FAILED(1), WELL}, 3, 0, "021"},
+    {{WELL, FAILED(1), WELL}, 3, 1, "201"}, /* both others get as much */
+    {{WELL, FAILED(1), WELL}, 3, 2, "021"},
+    {{FAILED(5), FAILED(1), WELL, FAILED(9)}, 4, 1, "2301"},
+    {{FAILED(1), FAILED(1), FAILED(1)}, 3, 2, "012"},
+    {{FORGIVEN, FAILED(HOSTS_AVOID_MS - 1), WELL}, 3, 0, "021"},
+    {{FORGIVEN, FAILED(HOSTS_AVOID_MS - 1), WELL}, 3, 1, "201"},
+    {{FAILED(-5), WELL}, 2, 0, "10"}, /* by a clock that is a little behind that of another thread */
+};
+
+START_TEST(hosts_in_order)
+{
+    unsigned order[HOSTS_MAX];
+
+    hosts_arrange(arranged[_i].marks, arranged[_i].count, arranged[_i].start, NOW, order);
+    for (unsigned i = 0; i < arranged[_i].count; i++)
+        ck_assert_uint_eq(order[i], (unsigned)(arranged[_i].order[i] - '0'));
+}
+END_TEST
+
 #define COUNT(table) ((int)(sizeof(table) / sizeof *(table)))
 
 int main(void)
@@ -516,5 +565,6 @@ int main(void)
     tcase_add_test(tc, inbox_keeps_order_and_count);
     tcase_add_loop_test(tc, close_meaning, 0, COUNT(closes));
     tcase_add_test(tc, refused_size);
+    tcase_add_loop_test(tc, hosts_in_order, 0, COUNT(arranged));
     return testing_main(suite);
 }

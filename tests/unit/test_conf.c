@@ -243,6 +243,8 @@ static const struct {
     {"redis: { nodes = \"[]:6379\"; };", "orderd.conf:1: redis.nodes: \"[]:6379\" is no list of servers" EXPECT_NODES},
     {"redis: { nodes = \"" EIGHT EIGHT EIGHT EIGHT EIGHT EIGHT EIGHT EIGHT "b:1\"; };",
      "orderd.conf:1: redis.nodes: 65 servers are too many" EXPECT_NODES},
+    {"broker: { hosts = \"" EIGHT EIGHT "b:1\"; };",
+     "orderd.conf:1: broker.hosts: 17 servers are too many (expected 0 to 16 servers as \"host:port, host:port\")"},
     {"redis: { nodes = 7; };", "orderd.conf:1: redis.nodes: a number is the wrong type" EXPECT_NODES},
     {"redis: {\n mode = \"sentinel\"; };",
      "orderd.conf:2: redis.mode: without redis.nodes nobody can be asked (expected "

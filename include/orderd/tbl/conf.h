@@ -25,14 +25,16 @@
 X(daemon, drain_timeout, DURATION, 25000, 1000, 600000, RELOAD,
   "How long SIGTERM waits for the work in hand: finish, commit, acknowledge. What is not done by then goes back to the broker. The unit's TimeoutStopSec must be longer.")
 
-X(broker, host, STRING, "127.0.0.1", 1, 255, RESTART, "RabbitMQ host name or address.")
-X(broker, port, INT, 5672, 1, 65535, RESTART, "RabbitMQ port (AMQP 0-9-1); with broker.tls that of its TLS listener, by custom 5671.")
+X(broker, host, STRING, "127.0.0.1", 1, 255, RESTART, "RabbitMQ host name or address; without broker.hosts.")
+X(broker, port, INT, 5672, 1, 65535, RESTART, "Its port (AMQP 0-9-1); with broker.tls that of its TLS listener, by custom 5671.")
+X(broker, hosts, NODES, "", 0, 16, RESTART,
+  "The nodes of a cluster, as \"10.0.0.1:5672, 10.0.0.2:5672, 10.0.0.3:5672\"; IPv6 addresses in brackets. Then broker.host and broker.port are not used. Connections are spread over all of them; each tries one after the other until it is connected, and for 15 seconds those last that just failed, or lost a connection. Empty: broker.host alone.")
 X(broker, vhost, STRING, "/", 1, 255, RESTART, "Virtual host.")
 X(broker, user, STRING, "guest", 1, 255, RESTART, "User name.")
 X(broker, password_file, SECRET, "", 0, 1024, RESTART,
   "File that holds the password, one line; relative names are looked up in $CREDENTIALS_DIRECTORY, then beside this file. Empty: the password is \"guest\".")
 X(broker, tls, CHOICE, "off", 0, 0, RESTART,
-  "off|verify: In plain text, or TLS 1.2 or later (amqps) to a server whose certificate is signed by broker.tls_ca_file, is valid now, and names broker.host.")
+  "off|verify: In plain text, or TLS 1.2 or later (amqps) to a server whose certificate is signed by broker.tls_ca_file, is valid now, and names the host as it is called here.")
 X(broker, tls_ca_file, FILE, "", 0, 0, RESTART,
   "File with the certificates, in PEM, of the authorities that may have signed the server's; one that is signed by itself is its own authority. Relative names as in broker.password_file. The three files are read again at each connect.")
 X(broker, tls_cert_file, FILE, "", 0, 0, RESTART,

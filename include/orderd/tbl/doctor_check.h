@@ -36,6 +36,9 @@ X(REDIS_SCRIPT, "redis.script", "let the account of the group redis run EVAL, EV
 X(REDIS_CLOCK, "redis.clock", "let both machines follow one time server")
 
 X(BROKER_SERVER, "broker.server", "see that it is up, and that the group broker of the configuration is right")
+X(BROKER_HOSTS, "broker.hosts",
+  "see that all are up and of one cluster, three nodes at least (`rabbitmqctl cluster_status`), and give it a name "
+  "(`rabbitmqctl set_cluster_name`)")
 X(BROKER_TLS, "broker.tls",
   "set broker.tls to \"verify\", with broker.tls_ca_file; renew the server's certificate before it ends")
 X(BROKER_VERSION, "broker.version", "orderd is made for quorum queues of RabbitMQ 3.10 to 4.3")

@@ -31,6 +31,8 @@ X(ADMIN_DOWN, WARNING, -60, "admin_down", "cannot answer HTTP; orders are taken 
 /* connections */
 X(BROKER_UP, INFO, 5, "broker_up", "connected to the broker")
 X(BROKER_DOWN, WARNING, -5, "broker_down", "broker connection lost or refused; connecting again")
+X(BROKER_HOST_DOWN, WARNING, 5, "broker_host_down", "one of broker.hosts cannot be used, or was lost; for a while it is tried after the others")
+X(BROKER_HOST_UP, INFO, 5, "broker_host_up", "one of broker.hosts that could not be used was reached again")
 X(BROKER_BLOCKED, WARNING, 5, "broker_blocked", "broker takes no publishes (memory or disk alarm)")
 X(BROKER_UNBLOCKED, INFO, 5, "broker_unblocked", "broker takes publishes again")
 X(BROKER_CANCELLED, WARNING, 5, "broker_cancelled", "broker cancelled our consumer; subscribing again")

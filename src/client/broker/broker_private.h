@@ -44,11 +44,14 @@ struct broker {
     amqp_connection_state_t library;
     struct guard guard;
     char name[64];
+    struct conf_node host;
+    bool listed, several;   /* in broker.hosts; with others */
     char where[300];        /* host:port, for sentences */
     char secure_name[320];  /* the same, for TLS */
     struct tls_session tls; /* without a peer: a plain connection */
-    const void *at;         /* the struct addrinfo, within broker_open */
+    const void *at;         /* the struct addrinfo, while it is opened */
     int version;
+    char cluster[256];
     int heartbeat_ms, call_timeout_ms;
 
     bool failed; /* every call now answers `fate` */
@@ -82,7 +85,7 @@ bool broker_connect_secure(struct broker *b, const void *addrinfo, const struct 
 /* Whether TLS is why a login was cut off; then that is in *err. May connect once more to learn it. */
 bool broker_secure_ended(struct broker *b, int timeout_ms, struct error *err);
 
-/* ---- broker.c ---- */
+/* ---- open.c ---- */
 
 /* Lets the watchdog end calls on this socket, which the library owns. */
 bool broker_watch_socket(struct broker *b, int fd, struct error *err);

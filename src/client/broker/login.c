@@ -87,23 +87,28 @@ static bool no_login(struct broker *b, const struct conf *conf, int status, bool
     }
 }
 
-static int version_of(amqp_connection_state_t library)
+/* What the server says of itself; "" where it does not. */
+static void read_property(amqp_connection_state_t library, const char *name, char *out, size_t size)
 {
     const amqp_table_t *table = amqp_get_server_properties(library);
-    unsigned major = 0, minor = 0, patch = 0;
-    char text[32];
 
+    out[0] = '\0';
     for (int i = 0; table && i < table->num_entries; i++) {
         const amqp_table_entry_t *e = &table->entries[i];
 
-        if (!slice_is(slice_of_bytes(e->key), "version") ||
-            (e->value.kind != AMQP_FIELD_KIND_UTF8 && e->value.kind != AMQP_FIELD_KIND_BYTES))
-            continue;
-        snprintf(text, sizeof text, "%.*s", (int)e->value.value.bytes.len, (char *)e->value.value.bytes.bytes);
-        if (sscanf(text, "%3u.%2u.%2u", &major, &minor, &patch) >= 2)
-            return (int)(major * 10000 + minor * 100 + patch);
+        if (slice_is(slice_of_bytes(e->key), name) &&
+            (e->value.kind == AMQP_FIELD_KIND_UTF8 || e->value.kind == AMQP_FIELD_KIND_BYTES))
+            snprintf(out, size, "%.*s", (int)e->value.value.bytes.len, (char *)e->value.value.bytes.bytes);
     }
-    return 0;
+}
+
+static int version_of(amqp_connection_state_t library)
+{
+    unsigned major = 0, minor = 0, patch = 0;
+    char text[32];
+
+    read_property(library, "version", text, sizeof text);
+    return sscanf(text, "%3u.%2u.%2u", &major, &minor, &patch) >= 2 ? (int)(major * 10000 + minor * 100 + patch) : 0;
 }
 
 bool broker_login(struct broker *b, const struct conf *conf, struct error *err)
@@ -122,5 +127,6 @@ bool broker_login(struct broker *b, const struct conf *conf, struct error *err)
     if (reply.reply_type != AMQP_RESPONSE_NORMAL)
         return no_login(b, conf, reply.library_error, shot, err);
     b->version = version_of(b->library);
+    read_property(b->library, "cluster_name", b->cluster, sizeof b->cluster);
     return true;
 }

@@ -14,10 +14,12 @@ static void begin(struct broker *b, const struct conf *conf)
     snprintf(b->secure_name, sizeof b->secure_name, "broker %s", b->where);
     b->tls.peer = (struct tls_peer){.group = "broker",
                                     .name = b->secure_name,
-                                    .host = conf->broker_host,
+                                    .host = b->host.host,
                                     .ca = conf->broker_tls_ca_file,
                                     .cert = conf->broker_tls_cert_file,
                                     .key = conf->broker_tls_key_file,
+                                    .named = b->listed ? "broker.hosts" : NULL,
+                                    .ported = b->listed ? "broker.hosts" : NULL,
                                     .away = ERROR_BROKER_AWAY,
                                     .setup = ERROR_BROKER_SETUP};
 }
@@ -61,7 +63,7 @@ bool broker_connect_secure(struct broker *b, const void *addrinfo, const struct 
     amqp_ssl_socket_set_verify_hostname(socket, 0);
     if (!tls_prepare(amqp_ssl_socket_get_context(socket), &b->tls, err))
         return false;
-    status = amqp_socket_open_noblock(socket, address, (int)conf->broker_port, &limit);
+    status = amqp_socket_open_noblock(socket, address, b->host.port, &limit);
     if (status != AMQP_STATUS_OK)
         return blame(b, to, (int)conf->broker_connect_timeout, status, err);
     return broker_watch_socket(b, amqp_get_sockfd(b->library), err);

@@ -117,6 +117,7 @@ static bool open_publisher(struct lane *lane, struct error *err)
 
     if (lane->publisher)
         return true;
+    lane_beat(lane); /* each connection may take its time */
     snprintf(name, sizeof name, "%s publish", lane->worker);
     lane->publisher = broker_open(lane->conf, name, err);
     if (!lane->publisher)
@@ -138,6 +139,7 @@ static bool open_consumer(struct lane *lane, struct error *err)
 
     if (lane->consumer && !lane->cancelled)
         return true;
+    lane_beat(lane);
     if (!lane->consumer)
         lane->consumer = broker_open(lane->conf, lane->worker, err);
     if (!lane->consumer)
@@ -147,7 +149,7 @@ static bool open_consumer(struct lane *lane, struct error *err)
         return false;
     }
     units_format_version(version, sizeof version, broker_version(lane->consumer));
-    log_event(LOG_EVENT_BROKER_UP, LOG_STR("host", lane->conf->broker_host), LOG_STR("queue", lane->settings.queue),
+    log_event(LOG_EVENT_BROKER_UP, LOG_STR("host", broker_peer(lane->consumer)), LOG_STR("queue", lane->settings.queue),
               LOG_STR("version", version));
     return true;
 }

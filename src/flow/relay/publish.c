@@ -51,7 +51,7 @@ bool relay_open_publisher(struct relay *relay, struct error *err)
         broker_close(&relay->publisher, false);
     if (relay->publisher) {
         target_reached(&relay->broker_target);
-        log_event(LOG_EVENT_BROKER_UP, LOG_STR("connection", "relay"));
+        log_event(LOG_EVENT_BROKER_UP, LOG_STR("connection", "relay"), LOG_STR("host", broker_peer(relay->publisher)));
     } else {
         target_failed(&relay->broker_target, err);
         log_event(LOG_EVENT_BROKER_DOWN, LOG_STR("connection", "relay"), LOG_ERR(err));

@@ -68,6 +68,8 @@ enum exitcode ctl_main(int argc, char **argv)
     if (ctl.help || ctl.version) {
         print_help(&ctl);
     } else {
+        if (ctl.quiet)
+            log_errors_only();
         db_library_init();
         code = run(&ctl, &failed);
         conf_destroy(&ctl.conf);

@@ -132,8 +132,9 @@ ORDERD_MUST_CHECK struct db *ctl_open_db(struct ctl *ctl, struct error *err);
 ORDERD_MUST_CHECK struct db *ctl_open_schema(struct ctl *ctl, struct error *err);
 ORDERD_MUST_CHECK struct kv *ctl_open_kv(struct ctl *ctl, struct error *err);
 
-/* With a watchdog over it until ctl_close_broker. One at a time. */
+/* With a watchdog over it until ctl_close_broker. One at a time. host: of several this one alone. */
 ORDERD_MUST_CHECK struct broker *ctl_open_broker(struct ctl *ctl, struct error *err);
+ORDERD_MUST_CHECK struct broker *ctl_open_broker_at(struct ctl *ctl, const struct conf_node *host, struct error *err);
 void ctl_close_broker(struct broker **broker);
 
 /* A refusal by the schema's rules is a matter of set-up (78), not of what the user typed. Answers false. */

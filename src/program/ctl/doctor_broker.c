@@ -3,11 +3,14 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "orderd/topology.h"
 
 /* RabbitMQ's usual consumer_timeout (30 minutes), less what a lane may need to give its deliveries back. */
 #define HOLD_MOST_MS (20 * 60000)
+
+#define HOSTS_LEAST  3 /* of two nodes one is no majority */
 
 struct broker_look {
     struct doctor *d;
@@ -89,22 +92,82 @@ static void hold(struct doctor *d)
     doctor_tell(d, DOCTOR_LOOK, DOCTOR_BROKER_POLICY, NULL, "a policy can drop messages from any queue");
 }
 
-static void encryption(struct doctor *d, const struct broker *broker)
+static void encryption(struct doctor *d, const struct broker *broker, const char *host, const char *subject)
 {
-    struct doctor_tls tls = {.verified = true, .here = doctor_is_here(d->ctl->conf->broker_host)};
+    struct doctor_tls tls = {.subject = subject, .verified = true, .here = doctor_is_here(host)};
 
     tls.by = broker_encrypted_by(broker, &tls.until_s);
     doctor_tell_tls(d, DOCTOR_BROKER_TLS, &tls);
 }
 
+/* ---- broker.hosts ---- */
+
+struct cluster {
+    char name[256], of[300]; /* of the first host that said it */
+};
+
+static void same_cluster(struct doctor *d, const struct broker *broker, struct cluster *cluster)
+{
+    const char *name = broker_cluster(broker), *subject = broker_peer(broker);
+
+    if (!cluster->name[0]) {
+        snprintf(cluster->name, sizeof cluster->name, "%s", name);
+        snprintf(cluster->of, sizeof cluster->of, "%s", subject);
+    }
+    if (strcmp(name, cluster->name) == 0)
+        doctor_tell(d, DOCTOR_OK, DOCTOR_BROKER_HOSTS, subject, "it answers, and is of the cluster \"%s\"", name);
+    else
+        doctor_tell(d, DOCTOR_LOOK, DOCTOR_BROKER_HOSTS, subject,
+                    "it answers, but calls its cluster \"%s\" and %s \"%s\": two clusters have no queue in common, but "
+                    "nodes of one that has no name say their own",
+                    name, cluster->of, cluster->name);
+}
+
+/* One that does not answer is only a warning, since that is what the others are for. */
+static void host(struct doctor *d, const struct conf_node *node, struct cluster *cluster)
+{
+    char subject[300];
+    struct error err = {0};
+    struct broker *broker = ctl_open_broker_at(d->ctl, node, &err);
+
+    snprintf(subject, sizeof subject, "%s:%d", node->host, node->port);
+    if (broker) {
+        same_cluster(d, broker, cluster);
+        encryption(d, broker, node->host, subject);
+    } else {
+        doctor_tell(d, DOCTOR_WARNING, DOCTOR_BROKER_HOSTS, subject, "%s", err.text);
+    }
+    ctl_close_broker(&broker);
+}
+
+static void hosts(struct doctor *d)
+{
+    const char *list = d->ctl->conf->broker_hosts;
+    struct cluster cluster = {0};
+    struct conf_node node;
+    unsigned count = 0;
+
+    for (; conf_node_next(&list, &node); count++)
+        host(d, &node, &cluster);
+    if (count > 0 && count < HOSTS_LEAST)
+        doctor_tell(d, DOCTOR_LOOK, DOCTOR_BROKER_HOSTS, NULL,
+                    "broker.hosts names %u: quorum queues of fewer than three nodes stop when one is lost", count);
+    d->ctl->advice[0] = '\0';
+}
+
 void doctor_broker(struct doctor *d)
 {
+    const struct conf *conf = d->ctl->conf;
+    bool listed = conf_node_count(conf->broker_hosts) > 0;
     struct error err = {0};
-    struct broker *broker = ctl_open_broker(d->ctl, &err);
+    struct broker *broker;
 
+    hosts(d);
+    broker = ctl_open_broker(d->ctl, &err);
     if (broker) {
         doctor_tell(d, DOCTOR_OK, DOCTOR_BROKER_SERVER, NULL, "it answers");
-        encryption(d, broker);
+        if (!listed)
+            encryption(d, broker, conf->broker_host, NULL);
         version(d, broker_version(broker));
     }
     if (!broker || !topology(d, broker, &err) || !delay_queues(d, broker, &err))

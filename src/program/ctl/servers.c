@@ -87,14 +87,17 @@ static void watch(void *data)
 
 struct broker *ctl_open_broker(struct ctl *ctl, struct error *err)
 {
+    return ctl_load_conf(ctl, err) ? ctl_open_broker_at(ctl, NULL, err) : NULL;
+}
+
+struct broker *ctl_open_broker_at(struct ctl *ctl, const struct conf_node *host, struct error *err)
+{
     struct broker *broker;
 
-    if (!ctl_load_conf(ctl, err))
-        return NULL;
     CHECK(!atomic_exchange(&watching, true));
     watchdog = (struct thread){.name = "watchdog", .run = watch};
     thread_start(&watchdog);
-    broker = broker_open(ctl->conf, "orderctl", err);
+    broker = host ? broker_open_at(ctl->conf, host, "orderctl", err) : broker_open(ctl->conf, "orderctl", err);
     if (!broker) {
         advise_group(ctl, "RabbitMQ", "broker");
         ctl_close_broker(&broker);

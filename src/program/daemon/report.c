@@ -10,11 +10,15 @@
 
 /* A lane that has not gone round for so long is stuck in a call that nothing ends: let the service manager restart us.
  * Above the longest legal stay: a statement (mysql.read_timeout) and a broker call, each at most a minute or two, and a
- * look at each server of mysql.hosts. */
+ * look at each server of mysql.hosts; or a new connection to a broker none of whose hosts answers (orderd/broker.h says
+ * how long that may take). */
 int64_t report_beat_limit_ms(const struct conf *conf)
 {
-    return 2 * (conf->mysql_read_timeout + conf->broker_call_timeout) + 10000 +
-           (int64_t)conf_node_count(conf->mysql_hosts) * conf->mysql_connect_timeout;
+    int64_t calls = 2 * (conf->mysql_read_timeout + conf->broker_call_timeout) +
+                    (int64_t)conf_node_count(conf->mysql_hosts) * conf->mysql_connect_timeout;
+    int64_t connecting = 4 * conf->broker_connect_timeout + conf->broker_call_timeout;
+
+    return (calls > connecting ? calls : connecting) + 10000;
 }
 
 static uint64_t delta(const struct metric_sum *now, const struct daemon *d, enum metric metric)

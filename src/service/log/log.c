@@ -154,6 +154,11 @@ bool log_wanted(enum log_event event)
     return events[event].level <= atomic_load_explicit(&settings.level, memory_order_relaxed);
 }
 
+void log_errors_only(void)
+{
+    atomic_store_explicit(&settings.level, CONF_LOG_LEVEL_ERROR, memory_order_relaxed);
+}
+
 void log_configure(const struct conf *conf)
 {
     atomic_store_explicit(&settings.level, conf->log_level, memory_order_relaxed);
