@@ -1,6 +1,7 @@
-/* Many clients at once, each with random calls for the same orders in several shards, many of them repeated, at once or
- * after others have come between. What the clients were told must be explained by one sequence of effects, each of
- * which was told once; and every shard balances at every instant. ORDERD_TEST_SEED repeats what the clients ask. */
+/* Many clients at once, each with random calls for the same orders in several shards and for the same transfers between
+ * them, many of them repeated, at once or after others have come between. What the clients were told must be explained
+ * by one sequence of effects, each of which was told once; and every shard balances at every instant, as its client
+ * sees after each step, with what it lent to others. ORDERD_TEST_SEED repeats what the clients ask. */
 #include "testing_stock.h"
 
 #include <inttypes.h>
@@ -11,28 +12,38 @@
 
 #include "orderd/backoff.h"
 
-#define CLIENTS 6
-#define SHARDS  3
-#define ORDERS  180
-#define CALLS   400
-#define CAP     45
-#define LATER   8 /* calls that are repeated after others */
+#define CLIENTS   6
+#define SHARDS    3
+#define ORDERS    180
+#define CALLS     400
+#define CAP       45
+#define LATER     8 /* calls that are repeated after others */
+#define TRANSFERS 60
 
 struct order {
     char order_no[24];
     int shard, quantity;
 };
 
-/* How often each effect was told, of one order or in all; and the units of it. */
+/* Units that are to go from one shard to another. Borrowed only by who knows that they were lent, as orderd does. */
+struct transfer {
+    int64_t id, units;
+    int from, to;
+    atomic_bool lent;
+};
+
+/* How often each effect was told, of one order or transfer, or in all; and the units of it. */
 struct told {
     int taken, adopted, adopted_paid, back, settled, refused;
+    int lent, borrowed, short_;
     int64_t lost;                        /* units that a return forfeited */
     int64_t left, held, sold, forfeited; /* what all of it adds up to */
 };
 
 struct call {
-    enum { DEDUCT, RETURN, SETTLE, ADOPT, ADOPT_PAID, KINDS } kind;
-    const struct order *order;
+    enum { NOTHING, DEDUCT, RETURN, SETTLE, ADOPT, ADOPT_PAID, LEND, BORROW } kind;
+    const struct order *order; /* of the first five */
+    struct transfer *transfer; /* of the last two */
     int64_t forfeited;
 };
 
@@ -40,11 +51,12 @@ struct client {
     pthread_t thread;
     struct testing_shard shards[SHARDS]; /* by a connection of its own */
     uint64_t random;
-    struct told told[ORDERS], reclaimed[SHARDS];
+    struct told told[ORDERS], moved[TRANSFERS], reclaimed[SHARDS];
     struct call later[LATER];
 };
 
 static struct order orders[ORDERS];
+static struct transfer transfers[TRANSFERS];
 static struct testing_shard shards[SHARDS];
 static struct client clients[CLIENTS];
 static atomic_bool over;
@@ -111,11 +123,74 @@ static void adopt(struct testing_shard *s, const struct order *o, bool paid, str
     *(paid ? &t->sold : &t->held) += o->quantity;
 }
 
+static struct stock_transfer half_of(const struct testing_shard *s, const struct transfer *x, int64_t units)
+{
+    return (struct stock_transfer){s->plan.activity, s->plan.shard, x->id, units, s->plan.epoch, false};
+}
+
+static void lend(struct testing_shard *s, struct transfer *x, struct told *t)
+{
+    struct stock_transfer what = half_of(s, x, x->units);
+    struct stock_transferred r;
+    struct error err;
+
+    ck_assert_ok(stock_lend(s->kv, &what, &r, &err), &err);
+    t->lent += r.code == STOCK_LEND_LENT;
+    t->short_ += r.code == STOCK_LEND_SHORT;
+    if (r.code == STOCK_LEND_SHORT) {
+        ck_assert_int_eq(r.units, 0);
+        return;
+    }
+    ck_assert_msg(r.code == STOCK_LEND_LENT || r.code == STOCK_LEND_ALREADY, "lend: %d %s", r.code, r.note);
+    ck_assert_int_eq(r.units, x->units);
+    atomic_store(&x->lent, true);
+}
+
+static void borrow(struct testing_shard *s, struct transfer *x, struct told *t)
+{
+    bool lent = atomic_load(&x->lent);
+    struct stock_transfer what = half_of(s, x, lent ? x->units : 0); /* 0: only asks */
+    struct stock_transferred r;
+    struct error err;
+
+    ck_assert_ok(stock_borrow(s->kv, &what, &r, &err), &err);
+    if (r.code == STOCK_BORROW_NOT_COME) {
+        ck_assert(!lent);
+        return;
+    }
+    ck_assert_msg(r.code == STOCK_BORROW_ALREADY || (lent && r.code == STOCK_BORROW_BORROWED), "borrow: %d %s", r.code,
+                  r.note);
+    ck_assert_int_eq(r.units, x->units);
+    t->borrowed += r.code == STOCK_BORROW_BORROWED;
+}
+
+static void audit_all_of(struct client *c, int shard)
+{
+    struct stock_audit a = testing_shard_audit(&c->shards[shard]); /* holds that it balances */
+
+    ck_assert_int_eq(a.cap + a.out, CAP);
+}
+
+static void move_units(struct client *c, const struct call *call)
+{
+    struct transfer *x = call->transfer;
+    int shard = call->kind == LEND ? x->from : x->to;
+
+    (call->kind == LEND ? lend : borrow)(&c->shards[shard], x, &c->moved[x - transfers]);
+    audit_all_of(c, shard);
+}
+
 static void run_call(struct client *c, const struct call *call)
 {
-    struct testing_shard *s = &c->shards[call->order->shard];
-    struct told *t = &c->told[call->order - orders];
+    struct testing_shard *s;
+    struct told *t;
 
+    if (call->kind >= LEND) {
+        move_units(c, call);
+        return;
+    }
+    s = &c->shards[call->order->shard];
+    t = &c->told[call->order - orders];
     switch (call->kind) {
     case DEDUCT:
         deduct(s, call->order, t);
@@ -129,6 +204,7 @@ static void run_call(struct client *c, const struct call *call)
     default:
         adopt(s, call->order, call->kind == ADOPT_PAID, t);
     }
+    audit_all_of(c, call->order->shard);
 }
 
 /* By what it has just seen, which may be over: then nothing happens. */
@@ -147,9 +223,13 @@ static void reclaim(struct client *c, int shard)
 
 static struct call any_call(struct client *c)
 {
-    static const int often[] = {DEDUCT, DEDUCT, DEDUCT, DEDUCT, RETURN, RETURN, SETTLE, ADOPT, ADOPT_PAID};
+    static const int often[] = {DEDUCT, DEDUCT, DEDUCT,     DEDUCT, RETURN, RETURN,
+                                SETTLE, ADOPT,  ADOPT_PAID, LEND,   BORROW, BORROW};
     const struct order *o = &orders[dice(&c->random, ORDERS)];
     struct call call = {.kind = (unsigned)often[dice(&c->random, sizeof often / sizeof *often)], .order = o};
+
+    if (call.kind >= LEND)
+        call.transfer = &transfers[dice(&c->random, TRANSFERS)];
 
     if (call.kind == RETURN && dice(&c->random, 3) == 0)
         call.forfeited = 1 + dice(&c->random, o->quantity);
@@ -166,7 +246,7 @@ static void *trade(void *data)
         run_call(c, &call);
         if (dice(&c->random, 4) == 0) /* the answer was lost */
             run_call(c, &call);
-        if (later->order)
+        if (later->kind != NOTHING)
             run_call(c, later);
         *later = call;
         if (dice(&c->random, 40) == 0)
@@ -177,7 +257,7 @@ static void *trade(void *data)
     return NULL;
 }
 
-/* testing_shard_audit holds that it balances. */
+/* testing_shard_audit holds that it balances. Units between shards are on sale nowhere, and lost to nobody. */
 static void *watch(void *data)
 {
     struct testing_shard own[SHARDS];
@@ -189,8 +269,11 @@ static void *watch(void *data)
         own[i].kv = kv;
     }
     while (!atomic_load(&over)) {
-        for (int i = 0; i < SHARDS; i++, ++*looks)
-            ck_assert_int_eq(testing_shard_audit(&own[i]).cap, CAP);
+        for (int i = 0; i < SHARDS; i++, ++*looks) {
+            struct stock_audit a = testing_shard_audit(&own[i]);
+
+            ck_assert_int_eq(a.cap + a.out, CAP);
+        }
     }
     kv_close(&kv);
     return NULL;
@@ -240,6 +323,31 @@ static void explain(int order, int *held_orders)
     testing_shard_hash(&shards[shard], STOCK_KEY_GONE, orders[order].order_no, word_of(&t));
 }
 
+/* What was lent by one call and borrowed by one, or by none of them; or lent by none, for good. */
+static void explain_transfer(const struct transfer *x, int64_t *left)
+{
+    int lent = 0, borrowed = 0, denied = 0;
+    char field[40], number[24];
+
+    for (int i = 0; i < CLIENTS; i++) {
+        const struct told *t = &clients[i].moved[x - transfers];
+
+        lent += t->lent;
+        borrowed += t->borrowed;
+        denied += t->short_;
+    }
+    ck_assert_msg(lent <= 1 && borrowed <= lent && (lent == 0 || denied == 0),
+                  "transfer %d: lent %d times, denied %d times, borrowed %d times", (int)(x - transfers), lent, denied,
+                  borrowed);
+    left[x->from] -= lent * x->units;
+    left[x->to] += borrowed * x->units;
+    snprintf(number, sizeof number, "%" PRId64, x->units);
+    snprintf(field, sizeof field, "out:%" PRId64, x->id);
+    testing_shard_hash(&shards[x->from], STOCK_KEY_META, field, lent ? number : denied ? "0" : NULL);
+    snprintf(field, sizeof field, "in:%" PRId64, x->id);
+    testing_shard_hash(&shards[x->to], STOCK_KEY_META, field, borrowed ? number : NULL);
+}
+
 static void add(struct told *to, const struct told *t)
 {
     to->left += t->left;
@@ -248,10 +356,10 @@ static void add(struct told *to, const struct told *t)
     to->forfeited += t->forfeited;
 }
 
-static void compare(int shard, int held_orders)
+static void compare(int shard, int held_orders, int64_t moved)
 {
     struct stock_audit a = testing_shard_audit(&shards[shard]);
-    struct told sum = {.left = CAP};
+    struct told sum = {.left = CAP + moved};
 
     for (int i = 0; i < CLIENTS; i++) {
         add(&sum, &clients[i].reclaimed[shard]);
@@ -265,6 +373,41 @@ static void compare(int shard, int held_orders)
     ck_assert_int_eq(a.sold, sum.sold);
     ck_assert_int_eq(a.forfeited, sum.forfeited);
     ck_assert_int_eq(a.held_orders, held_orders);
+    ck_assert_int_eq(a.cap, CAP + moved);
+    ck_assert_int_eq(a.out, -moved);
+}
+
+/* What was left between two shards comes to the second one: then all are whole again. */
+static void finish_transfers(void)
+{
+    int64_t cap = 0, out = 0;
+
+    for (int i = 0; i < TRANSFERS; i++) {
+        struct told told = {0};
+
+        if (atomic_load(&transfers[i].lent))
+            borrow(&shards[transfers[i].to], &transfers[i], &told);
+    }
+    for (int i = 0; i < SHARDS; i++) {
+        struct stock_audit a = testing_shard_audit(&shards[i]);
+
+        cap += a.cap;
+        out += a.out;
+    }
+    ck_assert_int_eq(out, 0);
+    ck_assert_int_eq(cap, SHARDS * CAP);
+}
+
+/* Of one to six units, so that some come when too few are left. */
+static void prepare_transfers(void)
+{
+    for (int i = 0; i < TRANSFERS; i++) {
+        transfers[i].id = INT64_MAX - i;
+        transfers[i].units = 1 + i % 6;
+        transfers[i].from = i % SHARDS;
+        transfers[i].to = (i + 1 + i / SHARDS % (SHARDS - 1)) % SHARDS;
+        atomic_init(&transfers[i].lent, false);
+    }
 }
 
 static void prepare(uint64_t seed)
@@ -274,6 +417,7 @@ static void prepare(uint64_t seed)
         orders[i].shard = i % SHARDS;
         orders[i].quantity = 1 + i / SHARDS % 3;
     }
+    prepare_transfers();
     for (int i = 0; i < SHARDS; i++)
         testing_shard_create(&shards[i], testing_redis_shared(), CAP, 3);
     for (int i = 0; i < CLIENTS; i++) {
@@ -292,7 +436,7 @@ START_TEST(each_effect_is_told_once)
     const char *given = getenv("ORDERD_TEST_SEED");
     uint64_t seed = given ? strtoull(given, NULL, 10) : backoff_seed();
     int held_orders[SHARDS] = {0};
-    int64_t looks = 0;
+    int64_t looks = 0, moved[SHARDS] = {0};
     pthread_t watcher;
 
     printf("ORDERD_TEST_SEED=%" PRIu64 "\n", seed);
@@ -308,8 +452,11 @@ START_TEST(each_effect_is_told_once)
     ck_assert_int_ge(looks, 3 * SHARDS);
     for (int i = 0; i < ORDERS; i++)
         explain(i, held_orders);
+    for (int i = 0; i < TRANSFERS; i++)
+        explain_transfer(&transfers[i], moved);
     for (int i = 0; i < SHARDS; i++)
-        compare(i, held_orders[i]);
+        compare(i, held_orders[i], moved[i]);
+    finish_transfers();
     for (int i = 0; i < CLIENTS; i++)
         kv_close(&clients[i].shards[0].kv);
 }
