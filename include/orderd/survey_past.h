@@ -54,6 +54,10 @@ struct survey_slice {
 /* Empty, with this front. */
 void survey_past_begin(struct survey_past *past, int64_t front);
 
+/* The front goes to `front` at once, where that is later, and all activities have to catch up with it: for when nobody
+ * has counted for a while, so that a survey has no more to count than what is recent. */
+void survey_past_jump(struct survey_past *past, int64_t front);
+
 /* Another activity, none of whose orders was due before `since`; where that is the front or later, its past is known at
  * once. At most SURVEY_ACTIVITIES_MAX; one that is there already stays as it is. */
 void survey_past_join(struct survey_past *past, int64_t activity, int64_t since);

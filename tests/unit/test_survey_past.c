@@ -64,6 +64,11 @@ START_TEST(slices_follow_each_other)
     survey_past_done(&past, &slice);
     ck_assert(past.front == 2000 && has(&past, 3, 0, 0, 0) && has(&past, 2, 3, 6, 1));
     ck_assert(!survey_past_next(&past, 2000, &slice) && !survey_past_next(&past, 1500, &slice));
+    survey_past_jump(&past, 1900);
+    ck_assert(past.front == 2000 && has(&past, 2, 3, 6, 1));
+    survey_past_jump(&past, 9000);
+    slice = next(&past, 9500);
+    ck_assert(past.front == 9000 && is(slice, 2000, 9000) && !survey_past_known(&past, 2, &sums));
 }
 END_TEST
 
@@ -252,7 +257,7 @@ START_TEST(nothing_twice_and_nothing_left_out)
         live();
         if (dice(4) == 0)
             count_slice(&past, dice(3) ? past.front : now - 10);
-        if (dice(8) == 0) {
+        if (dice(3) == 0) {
             bool was = again.front != 0;
 
             count_again();
@@ -264,6 +269,8 @@ START_TEST(nothing_twice_and_nothing_left_out)
             for (int64_t a = 1; a <= ACTIVITIES; a++)
                 survey_past_join(&past, a, 1);
         }
+        if (dice(1000) == 0)
+            survey_past_jump(&past, now - 10);
         if (dice(10) == 0)
             known += check_all();
     }

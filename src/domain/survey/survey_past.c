@@ -10,6 +10,12 @@ void survey_past_begin(struct survey_past *past, int64_t front)
     past->count = past->late_count = 0;
 }
 
+void survey_past_jump(struct survey_past *past, int64_t front)
+{
+    if (past->front < front)
+        past->front = front;
+}
+
 /* ---- who ---- */
 
 static struct survey_past_sale *find(struct survey_past *past, int64_t activity)

@@ -19,20 +19,26 @@
 
 /* ---- whose ---- */
 
-/* A clock that was set back lets new orders be due in what was counted as past. */
-static void begin_where_needed(struct surveyor *s)
+/* A clock that was set back lets new orders be due in what was counted as past. While others surveyed, or nobody could,
+ * the front stood still. */
+static void mind_the_front(struct surveyor *s)
 {
-    if (s->past.front != 0 && s->now >= s->past.front + PAST_MS / 2)
-        return;
-    survey_past_begin(&s->past, s->now - PAST_MS);
-    s->recounting = false;
+    int64_t horizon = s->now - PAST_MS;
+
+    if (s->past.front == 0 || s->now < s->past.front + PAST_MS / 2) {
+        survey_past_begin(&s->past, horizon);
+        s->recounting = false;
+    } else if (s->new_here && horizon > s->past.front + PAST_MS / 2) {
+        survey_past_jump(&s->past, horizon);
+    }
+    s->new_here = false;
 }
 
 bool past_prepare(struct surveyor *s, size_t count, struct error *err)
 {
     int64_t activities[SURVEY_ACTIVITIES_MAX];
 
-    begin_where_needed(s);
+    mind_the_front(s);
     for (size_t i = 0; i < count; i++)
         activities[i] = s->sales[i]->activity.id;
     survey_past_keep(&s->past, activities, count);

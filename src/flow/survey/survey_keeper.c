@@ -70,6 +70,7 @@ static bool elect(struct surveyor *s, struct error *err)
         survey_init(&s->survey);
         surveyor_note(s, SURVEY_MYSQL, NULL);
         surveyor_doubt(s);
+        s->new_here = true;
     }
     return true;
 }

@@ -67,6 +67,7 @@ struct surveyor {
     struct survey_past past, again;            /* again: being counted once more, where it is `recounting` */
     int64_t recounts_begun, recounts_done;     /* done: the number of the last one that came to its end */
     bool recounting, hurried, hurry;           /* it is hurried; the next one is to begin at once, and will be */
+    bool new_here;                             /* was elected since orders were counted last */
     struct replica fleet[SURVEY_REPLICAS_MAX]; /* being read */
     struct survey survey;
 };
