@@ -72,7 +72,7 @@ X(mysql, tls_key_file, KEY_FILE, "", 0, 0, RESTART, "File with the private key o
 X(mysql, database, STRING, "orderd", 1, 64, RESTART, "Schema that holds orderd's tables.")
 X(mysql, connect_timeout, SECONDS, 5000, 1000, 60000, RESTART, "Time-out for connecting. Whole seconds.")
 X(mysql, read_timeout, SECONDS, 10000, 2000, 60000, RESTART,
-  "Longest wait for an answer; a statement that takes longer counts as lost and is repeated. Whole seconds, at least twice mysql.lock_wait_timeout.")
+  "Longest wait for an answer; a statement that takes longer counts as lost and is repeated. For as long MariaDB lets a transaction of ours lie that was left in the middle. Whole seconds, at least twice mysql.lock_wait_timeout.")
 X(mysql, lock_wait_timeout, SECONDS, 3000, 1000, 30000, RESTART, "innodb_lock_wait_timeout of our sessions. Whole seconds.")
 X(mysql, reconnect_min, DURATION, 100, 10, 60000, RESTART, "First wait before connecting again; it doubles, with jitter.")
 X(mysql, reconnect_max, DURATION, 3000, 100, 600000, RESTART, "Longest wait before connecting again.")
