@@ -13,6 +13,7 @@
 #include "orderd/kv.h"
 #include "orderd/tls.h"
 #include "testing.h"
+#include "testing_fact.h"
 
 enum server { BROKER, MYSQL, REDIS, SERVERS };
 
@@ -409,10 +410,11 @@ static void exchange(const char *name)
     char command[2000];
 
     snprintf(command, sizeof command,
-             "cp %s.pem %s && cp %s.key %s && %s -e 'FLUSH SSL' && %s -q eval 'ssl:clear_pem_cache().' >/dev/null && "
+             "cp %s.pem %s && cp %s.key %s && %s -e '%s' && %s -q eval 'ssl:clear_pem_cache().' >/dev/null && "
              "redis-cli -p %s CONFIG SET tls-cert-file %s >/dev/null",
              file(name), file("in-use.pem"), file(name), file("in-use.key"), testing_env("TLS_MARIADB"),
-             testing_env("TLS_RABBITMQCTL"), testing_env("TLS_KV_PORT"), file("in-use.pem"));
+             testing_mysql() ? "ALTER INSTANCE RELOAD TLS" : "FLUSH SSL", testing_env("TLS_RABBITMQCTL"),
+             testing_env("TLS_KV_PORT"), file("in-use.pem"));
     ck_assert_msg(system(command) == 0, "%s", command);
 }
 
