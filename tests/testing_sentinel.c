@@ -200,20 +200,43 @@ void testing_sentinels_revive(struct testing_sentinels *s, int server)
 
 /* ---- of straw ---- */
 
+/* Two questions about a primary, which come together. */
+static bool hear(int fd)
+{
+    const char *second = "\r\nmaster\r\n$4\r\n" TESTING_SENTINEL_NAME "\r\n";
+    char request[512] = "";
+    size_t have = 0;
+
+    while (!strstr(request, second)) {
+        ssize_t n = have + 1 < sizeof request ? read(fd, request + have, sizeof request - 1 - have) : 0;
+
+        if (n <= 0)
+            return false;
+        have += (size_t)n;
+        request[have] = '\0';
+    }
+    return true;
+}
+
 static void answer(struct testing_straw *straw, int fd)
 {
-    char request[512], reply[64], port[16];
+    char ignored[512], address[64], epoch[64], reply[256], text[16];
     int names = __atomic_load_n(&straw->names, __ATOMIC_SEQ_CST);
+    int failover = __atomic_load_n(&straw->epoch, __ATOMIC_SEQ_CST);
 
-    if (read(fd, request, sizeof request) <= 0) /* CLIENT SETNAME */
+    if (read(fd, ignored, sizeof ignored) <= 0) /* CLIENT SETNAME */
         return;
-    if (send(fd, "+OK\r\n", 5, MSG_NOSIGNAL) != 5 || read(fd, request, sizeof request) <= 0)
+    if (send(fd, "+OK\r\n", 5, MSG_NOSIGNAL) != 5 || !hear(fd))
         return;
     __atomic_add_fetch(&straw->asked, 1, __ATOMIC_SEQ_CST);
-    snprintf(port, sizeof port, "%d", names);
-    snprintf(reply, sizeof reply, "*2\r\n$9\r\n127.0.0.1\r\n$%zu\r\n%s\r\n", strlen(port), port);
-    if (names == 0)
-        snprintf(reply, sizeof reply, "*-1\r\n");
+    snprintf(text, sizeof text, "%d", names);
+    snprintf(address, sizeof address, "*2\r\n$9\r\n127.0.0.1\r\n$%zu\r\n%s\r\n", strlen(text), text);
+    snprintf(text, sizeof text, "%d", failover);
+    snprintf(epoch, sizeof epoch, "*2\r\n$12\r\nconfig-epoch\r\n$%zu\r\n%s\r\n", strlen(text), text);
+    snprintf(reply, sizeof reply, "%s%s", names == 0 ? "*-1\r\n" : address,
+             names == 0       ? "-ERR No such master with that name\r\n"
+             : failover == -1 ? "-NOPERM no permissions\r\n"
+                              : epoch);
     (void)!send(fd, reply, strlen(reply), MSG_NOSIGNAL);
 }
 

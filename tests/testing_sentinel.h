@@ -39,11 +39,12 @@ void testing_sentinels_failover(const struct testing_sentinels *s);
 void testing_sentinels_revive(struct testing_sentinels *s, int server);
 
 /* A Sentinel of straw: answers every question about a primary with the port of one on loopback; 0: knows none; -1:
- * takes connections and says nothing. */
+ * takes connections and says nothing. It does not know of any failover. */
 struct testing_straw {
     int port;
     int listener;
     int names;
+    int epoch; /* of the failover that it tells of, atomically; -1: it may not be asked for that */
     int asked; /* how often, atomically */
 };
 

@@ -154,6 +154,72 @@ START_TEST(each_has_its_own_password)
 }
 END_TEST
 
+/* ---- who has not heard of the last failover ---- */
+
+static void says(int i, int names, int epoch)
+{
+    __atomic_store_n(&straws[i].epoch, epoch, __ATOMIC_SEQ_CST);
+    __atomic_store_n(&straws[i].names, names, __ATOMIC_SEQ_CST);
+}
+
+static void opens(const struct conf *conf, int port)
+{
+    struct error err;
+    struct kv *kv = kv_open(conf, "test", &err);
+
+    ck_assert_msg(kv != NULL, "%s", err.text);
+    ck_assert_int_eq(port_of(kv), port);
+    kv_close(&kv);
+}
+
+static void still_used(struct kv *kv)
+{
+    int64_t end = testing_now_ms() + 2500; /* it is asked about twice */
+
+    while (testing_now_ms() < end) {
+        struct kv_reply *reply = testing_redis_do(kv, "PING", NULL);
+
+        kv_reply_free(&reply);
+        clock_sleep_ms(100);
+    }
+}
+
+/* Both servers say that they are the primary, and the first Sentinel still names the old one. */
+START_TEST(who_is_behind_is_not_believed)
+{
+    int old = testing_sentinels_primary(&s, 0);
+    struct testing_redis other;
+    char nodes[128];
+    struct conf conf;
+    struct error err;
+    struct kv *kv;
+
+    testing_redis_start(&other, (const char *const[]){"--requirepass", TESTING_SERVER_SECRET, NULL});
+    for (int i = 0; i < 3; i++)
+        testing_straw_start(&straws[i], i == 0 ? -1 : other.port);
+    conf = straw_conf(nodes);
+    says(1, other.port, 5);
+    kv = kv_open(&conf, "test", &err);
+    ck_assert_msg(kv != NULL, "%s", err.text);
+    says(0, old, 4);
+    says(1, -1, 5);
+    says(2, -1, 5);
+    assert_refused(&conf, ERROR_KV_AWAY, "knows of the last failover of \"sale\" yet (2 of 3 do not answer)");
+    still_used(kv);
+    kv_close(&kv);
+    says(2, other.port, 5);
+    opens(&conf, other.port);
+    says(0, old, -1); /* nobody may ask it for that: its word is where to look, as any other's */
+    says(2, -1, 5);
+    opens(&conf, old);
+    says(0, old, 4);
+    assert_refused(&conf, ERROR_KV_AWAY, "knows of the last failover");
+    says(0, old, 6);
+    opens(&conf, old);
+    testing_redis_stop(&other);
+}
+END_TEST
+
 /* ---- orderctl doctor ---- */
 
 static void configure(const char *nodes)
@@ -414,6 +480,7 @@ int main(void)
     tcase_add_test(tc, a_wrong_name_is_not_an_outage);
     tcase_add_test(tc, nobody_answers);
     tcase_add_test(tc, each_has_its_own_password);
+    tcase_add_test(tc, who_is_behind_is_not_believed);
     tcase_add_test(tc, the_doctor_asks_each);
     tcase_add_test(tc, replicas_are_waited_for);
     tcase_add_test(tc, a_primary_that_dies_is_replaced);

@@ -3,9 +3,11 @@
  * A Sentinel may name a server that was demoted or died since, so that its word is only where to look: the server
  * itself has to say that it is the primary. One that was cut off from its Sentinels may still say so for a while; what
  * is written there is lost with it. That window is the server's to close (min-replicas-to-write), and what fell into it
- * the walk's to mend. */
+ * the walk's to mend. And who has told of a failover is not contradicted by a Sentinel that has not heard of it. */
 #include "kv_private.h"
+#include "kv_epoch.h"
 
+#include <inttypes.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
@@ -24,7 +26,7 @@ struct search {
     const struct conf *conf;
     const char *name;
     struct conf_node primary; /* the one that was tried last, so that no two Sentinels make us try it twice */
-    unsigned asked, silent, ignorant;
+    unsigned asked, silent, ignorant, behind;
 };
 
 struct kv *kv_open_sentinel(const struct conf *conf, const struct conf_node *node, const char *name, struct error *err)
@@ -55,22 +57,72 @@ static bool read_address(const struct kv_reply *reply, struct conf_node *primary
     return true;
 }
 
-/* false: it did not say; counts why. */
+/* Field and value by turns. -1: no such field (the account may not ask, or there is no such primary). */
+static int64_t read_epoch(const struct kv_reply *reply)
+{
+    for (size_t i = 0; i + 1 < kv_reply_count(reply); i += 2) {
+        if (slice_is(kv_reply_text(kv_reply_at(reply, i)), "config-epoch"))
+            return kv_reply_integer(kv_reply_at(reply, i + 1));
+    }
+    return -1;
+}
+
+/* Both questions in one round trip, so that address and epoch are of one configuration. false: no answer is kept. */
+static bool question(const struct search *s, struct kv *kv, redisReply *answers[2], struct error *err)
+{
+    static const char *const what[] = {"get-master-addr-by-name", "master"};
+
+    for (size_t i = 0; i < 2; i++)
+        kv_add_command(
+            kv,
+            (const struct slice[]){slice_of("SENTINEL"), slice_of(what[i]), slice_of(s->conf->redis_sentinel_master)},
+            3);
+    if (!kv_exchange(kv, answers, 2, err))
+        return false;
+    if (answers[0]->type != REDIS_REPLY_ERROR)
+        return true;
+    kv_error_translate(kv, answers[0], err);
+    freeReplyObject(answers[0]);
+    freeReplyObject(answers[1]);
+    return false;
+}
+
+/* Whether it is told of an earlier configuration than somebody has told us. */
+static bool is_behind(struct search *s, int64_t epoch, struct error *err)
+{
+    char whose[2 * sizeof s->primary.host];
+    int64_t newest;
+
+    snprintf(whose, sizeof whose, "%.200s %.255s", s->conf->redis_sentinel_master, s->conf->redis_nodes);
+    if (epoch < 0 || !kv_epoch_is_behind(whose, epoch, clock_mono_ms(), &newest))
+        return false;
+    s->behind++;
+    error_set(err, ERROR_KV_AWAY, "it is behind: it tells of failover %" PRId64 ", and there was %" PRId64, epoch,
+              newest);
+    return true;
+}
+
+static bool read_answers(struct search *s, redisReply *answers[2], struct conf_node *primary, struct error *err)
+{
+    if (!read_address(kv_reply_wrap(answers[0]), primary)) {
+        s->ignorant++;
+        return error_set(err, ERROR_KV_SETUP, "it knows no primary of the name \"%s\"", s->conf->redis_sentinel_master);
+    }
+    return !is_behind(s, read_epoch(kv_reply_wrap(answers[1])), err);
+}
+
+/* false: it did not say, or is behind; counts why. */
 static bool ask(struct search *s, const struct conf_node *sentinel, struct conf_node *primary, struct error *err)
 {
-    const struct slice argv[] = {slice_of("SENTINEL"), slice_of("get-master-addr-by-name"),
-                                 slice_of(s->conf->redis_sentinel_master)};
     struct kv *kv = kv_open_sentinel(s->conf, sentinel, s->name, err);
-    struct kv_reply *reply = kv ? kv_command(kv, argv, 3, err) : NULL;
-    bool known = reply && read_address(reply, primary);
+    redisReply *answers[2];
+    bool answered = kv && question(s, kv, answers, err), known = answered && read_answers(s, answers, primary, err);
 
-    s->silent += reply == NULL;
-    s->ignorant += reply != NULL && !known;
-    if (reply && !known)
-        error_set(err, ERROR_KV_SETUP, "it knows no primary of the name \"%s\"", s->conf->redis_sentinel_master);
+    s->silent += !answered;
     if (!known)
         error_prefix(err, "Sentinel %s:%d", sentinel->host, sentinel->port);
-    kv_reply_free(&reply);
+    for (size_t i = 0; answered && i < 2; i++)
+        freeReplyObject(answers[i]);
     kv_close(&kv);
     return known;
 }
@@ -130,7 +182,11 @@ static void explain(const struct search *s, struct error *err)
 {
     if (s->primary.port != 0)
         return;
-    if (s->ignorant > 0)
+    if (s->behind > 0)
+        error_set(err, ERROR_KV_AWAY,
+                  "no Sentinel that answers knows of the last failover of \"%s\" yet (%u of %u do not answer)",
+                  s->conf->redis_sentinel_master, s->silent, s->asked);
+    else if (s->ignorant > 0)
         error_set(err, ERROR_KV_SETUP,
                   "no Sentinel that answers knows a primary of the name \"%s\" (%u of %u do not answer)",
                   s->conf->redis_sentinel_master, s->silent, s->asked);
@@ -184,7 +240,7 @@ static bool ask_any(struct search *s, struct conf_node *sentinel, struct conf_no
     return false;
 }
 
-/* Another one is named, perhaps by a Sentinel that is behind: only a server that says so itself replaces ours. */
+/* Another one is named: only a server that says so itself replaces ours. */
 static bool is_replaced(struct search *s, const struct conf_node *sentinel)
 {
     struct error ignored;
@@ -205,7 +261,7 @@ bool kv_sentinel_check(struct kv *kv, struct error *err)
     if (clock_mono_ms() < w->next_ms)
         return true;
     told = ask_any(&s, &sentinel, &s.primary);
-    w->next_ms = clock_mono_ms() + (told ? CHECK_MS : CHECK_MS_SILENT);
+    w->next_ms = clock_mono_ms() + (told || s.behind > 0 ? CHECK_MS : CHECK_MS_SILENT);
     if (!told || memcmp(&s.primary, &w->primary, sizeof s.primary) == 0 || !is_replaced(&s, &sentinel))
         return true;
     kv->broken = true;
