@@ -13,7 +13,7 @@
  * was demoted; an error "read-only" (1290 and others) means the same. Of mysql.hosts the first such server is taken,
  * after the one that was the primary last. As soon as one thread has found another, all connections of the process to the
  * old one answer DB_AWAY at their next statement outside of a transaction, without having sent it, whatever that server
- * says of itself. DB_SETUP where the process would begin with a server, or go over to one, while a second one takes
+ * says of itself. DB_READ_ONLY also where the process would begin with a server, or go over to one, while a second one takes
  * writes too.
  *
  * Blocks at most mysql.connect_timeout (open; three times that where TLS fails; for each server of mysql.hosts) or

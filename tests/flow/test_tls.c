@@ -30,6 +30,7 @@ static const struct {
 /* One group of a configuration; what is left NULL is as it should be. "" for cert: none. */
 struct want {
     const char *host, *port, *tls, *ca, *cert, *key, *user, *timeout;
+    const char *hosts; /* of MySQL; else there is no such list */
 };
 
 static const char *file(const char *name)
@@ -56,6 +57,8 @@ static void write_group(FILE *f, enum server server, const struct want *w)
 
     fprintf(f, "%s: { host = \"%s\"; port = %s; connect_timeout = \"%s\"; tls = \"%s\";", servers[server].group,
             or_else(w->host, "127.0.0.1"), port, or_else(w->timeout, "20s"), tls);
+    if (w->hosts)
+        fprintf(f, " hosts = \"%s\";", w->hosts);
     if (strcmp(tls, "verify") == 0)
         fprintf(f, " tls_ca_file = \"%s\";", file(or_else(w->ca, "ca.pem")));
     if (cert[0])
@@ -433,9 +436,30 @@ static void setup(void)
         exchange("server");
 }
 
+/* Each server of a list has to have the name that it has in the list. */
+static void names_of_a_list(bool good)
+{
+    char hosts[128], what[64];
+    const char *port = testing_env("TLS_DB_PORT");
+    struct error err = {0};
+    struct conf *conf;
+
+    snprintf(hosts, sizeof hosts, "127.0.0.1:%s, localhost:%s", port, port);
+    conf = configure(MYSQL, &(struct want){.host = "nowhere.invalid", .hosts = hosts});
+    ck_assert_msg(reach(MYSQL, conf, what, &err) == good, "%s", err.text);
+    if (!good) {
+        ck_assert_msg(strstr(err.text, "not for 127.0.0.1; set mysql.hosts to a name it has"), "%s", err.text);
+        ck_assert_msg(strstr(err.text, "not for localhost; set mysql.hosts to a name it has"), "%s", err.text);
+        ck_assert_int_eq(err.code, ERROR_DB_SETUP);
+    }
+    conf_destroy(&conf);
+}
+
 START_TEST(wrong_certificate)
 {
+    names_of_a_list(true);
     exchange("misnamed");
+    names_of_a_list(false);
     for (int i = 0; i < SERVERS; i++)
         assert_refused(
             (enum server)i, &(struct want){0}, servers[i].setup,

@@ -142,12 +142,11 @@ static bool is_second(const struct search *s, const struct conf_node *node, stru
     struct db *other = open_at(s->conf, node, look, NULL, &ignored);
     bool second = other && !same_server(db, other);
 
-    if (second)
-        error_set(
-            err, ERROR_DB_SETUP,
-            "two servers of mysql.hosts take writes, %s and %s, and only one can be the primary: set read_only on "
-            "the other",
-            db->peer, other->peer);
+    if (second) /* an outage: it may be over soon, where a switch lets the new one write first */
+        error_set(err, ERROR_DB_READ_ONLY,
+                  "two servers of mysql.hosts take writes, %s and %s, and only one can be the primary: set read_only "
+                  "on the other",
+                  db->peer, other->peer);
     db_close(&other);
     return second;
 }
@@ -178,13 +177,14 @@ static void note(struct search *s, const struct error *err)
     snprintf(s->why + at, sizeof s->why - at, "%s%s", at ? "; " : "", err->text);
 }
 
-/* NULL: *err is why it cannot be this one. *ends: nor any other. */
+/* NULL: it cannot be this one. *ends: nor any other, and *err says why. */
 static struct db *try(struct search *s, const struct conf_node *node, bool *ends, struct error *err)
 {
-    struct db *db = open_at(s->conf, node, s->conf->mysql_connect_timeout, NULL, err);
+    struct error own = {0};
+    struct db *db = open_at(s->conf, node, s->conf->mysql_connect_timeout, NULL, &own);
 
     if (!db) {
-        note(s, err);
+        note(s, &own);
         return NULL;
     }
     if (!is_only_one(s, node, db, err)) {
