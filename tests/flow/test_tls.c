@@ -31,6 +31,7 @@ static const struct {
 struct want {
     const char *host, *port, *tls, *ca, *cert, *key, *user, *timeout;
     const char *hosts; /* of MySQL; else there is no such list */
+    const char *auth; /* of the broker */
 };
 
 static const char *file(const char *name)
@@ -66,6 +67,8 @@ static void write_group(FILE *f, enum server server, const struct want *w)
     if (server != REDIS)
         fprintf(f, " user = \"%s\"; password_file = \"%s\";", or_else(w->user, "orderd"),
                 testing_env(server == MYSQL ? "TLS_DB_PASSWORD_FILE" : "TLS_MQ_PASSWORD_FILE"));
+    if (w->auth)
+        fprintf(f, " auth = \"%s\";", w->auth);
     fprintf(f, " };\n");
 }
 
@@ -291,6 +294,29 @@ START_TEST(hosts_of_the_broker)
     snprintf(hosts, sizeof hosts, "127.0.0.1:%s", testing_env("TLS_MQ_PORT"));
     ck_assert(!reach(BROKER, conf, what, &err));
     ck_assert_msg(strstr(err.text, "name its TLS port in broker.hosts"), "%s", err.text);
+    conf_destroy(&conf);
+}
+END_TEST
+
+/* The certificate is for "orderd", which is a user there; the user of the configuration is not sent. */
+START_TEST(login_by_certificate)
+{
+    assert_reached(BROKER, &(struct want){.auth = "external", .user = "nobody"}, "TLSv1.");
+}
+END_TEST
+
+/* Nobody there is called "localhost", as the certificate of the server is. */
+START_TEST(certificate_of_nobody)
+{
+    struct conf *conf =
+        configure(BROKER, &(struct want){.auth = "external", .cert = "server.pem", .key = "server.key"});
+    struct error err = {0};
+    char what[64];
+
+    ck_assert(!reach(BROKER, conf, what, &err));
+    ck_assert_str_eq(error_code_name(err.code), "broker_setup");
+    ck_assert_msg(strstr(err.text, "refused the login by broker.tls_cert_file to vhost \"/\" with 403: ACCESS_REFUSED"),
+                  "%s", err.text);
     conf_destroy(&conf);
 }
 END_TEST
@@ -653,6 +679,8 @@ int main(void)
     tcase_add_test(t, bulk_of_redis);
     tcase_add_test(t, bulk_of_the_broker);
     tcase_add_test(t, hosts_of_the_broker);
+    tcase_add_test(t, login_by_certificate);
+    tcase_add_test(t, certificate_of_nobody);
     tcase_add_test(t, end_of_an_idle_connection_of_redis);
     tcase_add_loop_test(t, another_authority, 0, SERVERS);
     tcase_add_loop_test(t, plain_server, 0, SERVERS);

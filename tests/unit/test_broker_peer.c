@@ -339,6 +339,24 @@ START_TEST(login_fails)
 }
 END_TEST
 
+/* Its mechanisms are PLAIN alone. */
+START_TEST(no_login_by_certificate)
+{
+    struct peer p;
+    struct conf *conf;
+    struct error err;
+
+    peer_start(&p, refuse);
+    conf = conf_for(&p);
+    conf->broker_auth = CONF_AUTH_EXTERNAL;
+    ck_assert_ptr_null(broker_open(conf, "test", &err));
+    ck_assert_int_eq(err.code, ERROR_BROKER_SETUP);
+    ck_assert_msg(strstr(err.text, "does not offer login by certificate (EXTERNAL)") != NULL, "%s", err.text);
+    peer_stop(&p);
+    conf_destroy(&conf);
+}
+END_TEST
+
 START_TEST(port_is_closed)
 {
     struct peer p;
@@ -1059,6 +1077,7 @@ int main(void)
     suite_add_tcase(suite, tc);
     tcase_set_timeout(tc, 30);
     tcase_add_loop_test(tc, login_fails, 0, COUNT(logins));
+    tcase_add_test(tc, no_login_by_certificate);
     tcase_add_test(tc, port_is_closed);
     tcase_add_test(tc, name_without_address);
     tcase_add_loop_test(tc, consumer_sees_nonsense, 0, COUNT(breaks));

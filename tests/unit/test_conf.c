@@ -220,6 +220,8 @@ static const struct {
      "\"host:port, host:port\")"},
     {"mysql: { tls = \"required\"; socket = \"/run/mysqld/mysqld.sock\"; };",
      "orderd.conf:1: mysql.tls: a local socket (mysql.socket) is not encrypted (expected \"preferred\" or \"off\")"},
+    {"broker: {\n auth = \"external\"; };", "orderd.conf:2: broker.auth: \"external\" is the login by a certificate "
+                                            "(expected broker.tls_cert_file, or \"plain\")"},
     {"redis: { tls = \"preferred\"; };",
      "orderd.conf:1: redis.tls: \"preferred\" is not one of its words (expected one of \"off\", \"verify\")"},
     /* rules between keys, at whichever of them the file sets */

@@ -30,7 +30,9 @@ X(broker, port, INT, 5672, 1, 65535, RESTART, "Its port (AMQP 0-9-1); with broke
 X(broker, hosts, NODES, "", 0, 16, RESTART,
   "The nodes of a cluster, as \"10.0.0.1:5672, 10.0.0.2:5672, 10.0.0.3:5672\"; IPv6 addresses in brackets. Then broker.host and broker.port are not used. Connections are spread over all of them; each tries one after the other until it is connected, and for 15 seconds those last that just failed, or lost a connection. Empty: broker.host alone.")
 X(broker, vhost, STRING, "/", 1, 255, RESTART, "Virtual host.")
-X(broker, user, STRING, "guest", 1, 255, RESTART, "User name.")
+X(broker, auth, CHOICE, "plain", 0, 0, RESTART,
+  "plain|external: Log in with user and password; or with broker.tls_cert_file alone, whose common name, or what else ssl_cert_login_from of the server's configuration says, is the user: by its plug-in rabbitmq_auth_mechanism_ssl, with EXTERNAL among its auth_mechanisms.")
+X(broker, user, STRING, "guest", 1, 255, RESTART, "User name; not used with broker.auth \"external\", nor is the password.")
 X(broker, password_file, SECRET, "", 0, 1024, RESTART,
   "File that holds the password, one line; relative names are looked up in $CREDENTIALS_DIRECTORY, then beside this file. Empty: the password is \"guest\".")
 X(broker, tls, CHOICE, "off", 0, 0, RESTART,

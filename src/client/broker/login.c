@@ -26,9 +26,15 @@ static amqp_table_entry_t entry_text(const char *key, const char *text)
                                 .value = {.kind = AMQP_FIELD_KIND_UTF8, .value.bytes = bytes_of_text(text)}};
 }
 
+static bool by_certificate(const struct conf *conf)
+{
+    return conf->broker_auth == CONF_AUTH_EXTERNAL;
+}
+
 static amqp_rpc_reply_t send_login(struct broker *b, const struct conf *conf)
 {
     const char *password = conf->broker_password_file;
+    int heartbeat_s = (int)(conf->broker_heartbeat / 1000);
     amqp_table_entry_t can[CAPABILITIES], properties[4];
     amqp_table_t table = {4, properties};
 
@@ -41,9 +47,13 @@ static amqp_rpc_reply_t send_login(struct broker *b, const struct conf *conf)
         .key = bytes_of_text("capabilities"),
         .value = {.kind = AMQP_FIELD_KIND_TABLE, .value.table = {(int)CAPABILITIES, can}},
     };
-    return amqp_login_with_properties(b->library, conf->broker_vhost, BROKER_CHANNEL, FRAME_MAX,
-                                      (int)(conf->broker_heartbeat / 1000), &table, AMQP_SASL_METHOD_PLAIN,
-                                      conf->broker_user, password && *password ? password : "guest");
+    if (by_certificate(conf)) /* what is claimed beside the certificate counts for nothing, but the library sends none
+                                 that is empty */
+        return amqp_login_with_properties(b->library, conf->broker_vhost, BROKER_CHANNEL, FRAME_MAX, heartbeat_s,
+                                          &table, AMQP_SASL_METHOD_EXTERNAL, "orderd");
+    return amqp_login_with_properties(b->library, conf->broker_vhost, BROKER_CHANNEL, FRAME_MAX, heartbeat_s, &table,
+                                      AMQP_SASL_METHOD_PLAIN, conf->broker_user,
+                                      password && *password ? password : "guest");
 }
 
 static bool refused(const struct broker *b, const struct conf *conf, const amqp_method_t *reply, struct error *err)
@@ -54,6 +64,12 @@ static bool refused(const struct broker *b, const struct conf *conf, const amqp_
     if (reply->id != AMQP_CONNECTION_CLOSE_METHOD)
         return error_set(err, ERROR_BROKER_AWAY, "broker %s closed the channel during login", b->where);
     text = slice_of_bytes(m->reply_text);
+    if (by_certificate(conf))
+        return error_set(
+            err, broker_close_meaning(true, m->reply_code, text),
+            "broker %s refused the login by broker.tls_cert_file to vhost \"%s\" with %u: %.*s; is its name "
+            "a user there?",
+            b->where, conf->broker_vhost, m->reply_code, (int)text.len, text.ptr);
     return error_set(err, broker_close_meaning(true, m->reply_code, text),
                      "broker %s refused the login of user \"%s\" to vhost \"%s\" with %u: %.*s", b->where,
                      conf->broker_user, conf->broker_vhost, m->reply_code, (int)text.len, text.ptr);
@@ -73,7 +89,11 @@ static bool no_login(struct broker *b, const struct conf *conf, int status, bool
         return error_set(err, ERROR_BROKER_AWAY, "broker %s does not answer the login within %lld ms", b->where,
                          (long long)conf->broker_connect_timeout);
     case AMQP_STATUS_BROKER_UNSUPPORTED_SASL_METHOD:
-        return error_set(err, ERROR_BROKER_SETUP, "broker %s does not offer login by password (PLAIN)", b->where);
+        return error_set(err, ERROR_BROKER_SETUP, "broker %s does not offer login by %s", b->where,
+                         by_certificate(conf)
+                             ? "certificate (EXTERNAL); enable its plug-in rabbitmq_auth_mechanism_ssl "
+                               "and add EXTERNAL to its auth_mechanisms"
+                             : "password (PLAIN)");
     case AMQP_STATUS_BAD_AMQP_DATA:
     case AMQP_STATUS_WRONG_METHOD:
     case AMQP_STATUS_UNKNOWN_METHOD:

@@ -58,6 +58,15 @@ static size_t wrong_with_socket(const struct conf *conf, struct error *err)
     return CONF_INDEX_mysql_tls;
 }
 
+static size_t wrong_login(const struct conf *conf, struct error *err)
+{
+    if (conf->broker_auth != CONF_AUTH_EXTERNAL || conf->broker_tls_cert_file)
+        return CONF_KEY_COUNT;
+    error_set(err, ERROR_CONF_INVALID,
+              "broker.auth: \"external\" is the login by a certificate (expected broker.tls_cert_file, or \"plain\")");
+    return CONF_INDEX_broker_auth;
+}
+
 static size_t not_built(size_t at, const char *group, const char *lacking, struct error *err)
 {
     error_set(err, ERROR_CONF_INVALID,
@@ -77,5 +86,7 @@ size_t conf_tls_wrong(const struct conf *conf, const struct conf_tls_able *able,
         if (at != CONF_KEY_COUNT)
             return at;
     }
+    if (wrong_login(conf, err) != CONF_KEY_COUNT)
+        return CONF_INDEX_broker_auth;
     return wrong_with_socket(conf, err);
 }
