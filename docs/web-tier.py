@@ -5,7 +5,7 @@ Packages on Debian: python3-redis python3-amqp. Read docs/web-tier.md beside it;
 a request calls, with connections of its own thread.
 
   web-tier.py --lua deduct.lua --redis HOST:PORT --broker HOST:PORT --user NAME --password-file FILE
-              --activity ID --sku ID --price MINOR [--quantity N] [--wait S] [--vhost NAME] [--queue NAME]
+              --activity ID --sku ID --price MINOR [--quantity N] [--wait S] [--vhost NAME] [--queue NAME] [--queues N]
               [--order-no NO] BUYER...
 
 One line for each buyer: BUYER ORDER_NO OUTCOME. Exit code 0, or 75 where the outcome is not known: take that order up
@@ -28,6 +28,16 @@ REASONS = {0: "sold_out", -1: "no_such_shard", -2: "over_limit", -3: "order_is_d
 def new_order_no():
     """Ordered by time, so that the index grows at its end; given before the deduct and never changed again."""
     return "%012x%014x" % (time.time_ns() // 1_000_000, secrets.randbits(56))
+
+
+def create_queue(queue, activity, queues):
+    """The routing key: where orderd has several create queues, each activity has one of them."""
+    key, number, jump = activity, 0, 0
+    while jump < queues:  # jump consistent hash
+        number = jump + 1
+        key = (key * 2862933555777941757 + 1) % 2**64
+        jump = (number << 31) // ((key >> 33) + 1)
+    return queue if number == 1 else "%s.%d" % (queue, number)
 
 
 def repeat(action, errors, give_up_at):
@@ -104,7 +114,8 @@ class WebTier:
             message = amqp.Message(json.dumps(order), content_type="application/json", delivery_mode=2,
                                    message_id=order["order_no"])
             channel = self.open_channel()
-            channel.basic_publish(message, "order", self.options.queue, mandatory=True, timeout=5, confirm_timeout=5)
+            key = create_queue(self.options.queue, order["activity_id"], self.options.queues)
+            channel.basic_publish(message, "order", key, mandatory=True, timeout=5, confirm_timeout=5)
         except BaseException:
             self.close_channel()  # what it still may answer belongs to an older attempt
             raise
@@ -138,6 +149,7 @@ def main():
         parser.add_argument("--" + name, type=int, required=True)
     parser.add_argument("--quantity", type=int, default=1)
     parser.add_argument("--queue", default="order.create", help="routing key: create.queue of orderd.conf")
+    parser.add_argument("--queues", type=int, default=1, help="create.queues of orderd.conf")
     parser.add_argument("--vhost", default="/", help="broker.vhost of orderd.conf")
     parser.add_argument("--order-no", help="go on with this order instead of a new one")
     parser.add_argument("--wait", type=float, default=60, help="seconds to go on trying while a server is away")

@@ -78,8 +78,8 @@ struct balance_window {
 
 #define BALANCE_RECOVER_MAX 3
 
-/* What the daemon's walk takes as normal (conf: walk, retry), and so do others, or they would name as lost what the walk
- * is still giving time. Pure. */
+/* What the daemon's walk takes as normal (conf: walk, retry), and so do others, or they would name as lost what the
+ * walk is still giving time. Pure. */
 struct balance_window balance_window_of(const struct conf *conf);
 
 /* Pure. */
@@ -168,11 +168,13 @@ ORDERD_MUST_CHECK bool balance_scan(struct db *db, struct kv *kv, int64_t activi
                                     const struct balance_options *options, balance_findings_fn on_findings, void *arg,
                                     struct balance_report *report, struct error *err);
 
-/* How far the create lanes have got, for options.worked_to, where somebody outside of them asks: INT64_MAX where
- * `waiting` messages of orders (work queue and retry queues) are 0; else the earliest reserved_at of the orders that
- * became rows last, less slack_ms (all retry delays together); 0 where there are none. */
-ORDERD_MUST_CHECK bool balance_frontier(struct db *db, int64_t waiting, int64_t slack_ms, int64_t *out,
-                                        struct error *err);
+/* How far the create lanes have got, for options.worked_to, where somebody outside of them asks: INT64_MAX where no
+ * message of an order waits; else the earliest reserved_at of the orders that became rows last, by the queue that is
+ * farthest behind of those in which something waits, less slack_ms (all retry delays together); 0 where there are none.
+ * `elsewhere`: messages in the retry queues, or some where nobody knows. */
+struct create_queues;
+ORDERD_MUST_CHECK bool balance_frontier(struct db *db, const struct create_queues *queues, int64_t elsewhere,
+                                        int64_t slack_ms, int64_t *out, struct error *err);
 
 enum balance_verdict {
     BALANCE_CLEAN,     /* nothing at all, not even in flight */

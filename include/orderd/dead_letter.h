@@ -14,6 +14,7 @@ struct dead_letter {
     const char *detail; /* what exactly; "" : the reason's own sentence */
     const char *stage;  /* "create" ... */
     const char *origin; /* the queue it was taken from */
+    const char *home;   /* of a retry: the queue it comes back to */
     const char *worker; /* who decided, e.g. "orderd@1 create.0" */
     int64_t attempt;    /* retries so far */
 };
@@ -28,7 +29,7 @@ struct dead_letter {
 ORDERD_MUST_CHECK bool dead_letter_publish(struct broker *publisher, const struct dead_letter *letter,
                                            enum broker_outcome *outcome, struct error *err);
 
-/* Publishes to the delay queue order.retry.<delay_ms>, from which it comes back to its origin with one attempt more. */
+/* Publishes to the delay queue order.retry.<delay_ms>, from which it comes back to its home with one attempt more. */
 ORDERD_MUST_CHECK bool retry_publish(struct broker *publisher, const struct dead_letter *letter, int64_t delay_ms,
                                      enum broker_outcome *outcome, struct error *err);
 

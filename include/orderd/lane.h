@@ -26,10 +26,12 @@ struct lane_shared {
     _Atomic(const struct conf *) conf; /* the snapshot in force; old ones stay valid until all lanes have ended */
     const char *instance;              /* "" or the replica's name */
     struct relay *relay;               /* takes over what they leave in the local message table; may be NULL */
-    struct survey_board *board;        /* how the whole sale stands; may be NULL */
-    atomic_bool stop;                  /* take nothing new, finish, end */
-    int stop_fd;                       /* an eventfd that becomes readable when stop is set */
-    atomic_bool quiet;                 /* take nothing new, finish, wait until it is false again */
+    _Atomic unsigned create_queues; /* create queues that there are (create_queue_count); below create.queues: as many
+                                       as that. The lanes that empty those beyond count down */
+    struct survey_board *board;     /* how the whole sale stands; may be NULL */
+    atomic_bool stop;               /* take nothing new, finish, end */
+    int stop_fd;                    /* an eventfd that becomes readable when stop is set */
+    atomic_bool quiet;              /* take nothing new, finish, wait until it is false again */
 };
 
 struct lane;

@@ -89,6 +89,8 @@ enum fate {
  * most. A TERMINAL reason answers DECIDE, which only a kind that decides may have. */
 enum fate lane_fate(enum reason reason, int64_t attempt, size_t retries);
 
+#define LANE_QUEUE_MAX 208 /* bytes of a queue's name, with its NUL */
+
 /* Of the configuration in force; read at the top of each turn. */
 struct lane_settings {
     const char *queue;
@@ -101,6 +103,13 @@ struct lane_settings {
 struct lane_kind {
     const char *name; /* threads are "<name>.<index>"; the stage of its dead letters */
     void (*settings)(const struct conf *conf, struct lane_settings *out);
+
+    /* Of a kind whose work is spread over several queues, numbered from 1; both NULL: they all take settings.queue.
+     * Which one a lane takes (index: as in lane_start), and its name. A lane beyond settings.lanes empties a queue that
+     * is not used any more, and ends its work (LANE_OVER) when that is deleted. */
+    unsigned (*queue)(const struct conf *conf, unsigned index);
+    void (*queue_name)(const struct conf *conf, unsigned number, char out[LANE_QUEUE_MAX]);
+
     size_t item_size; /* of the kind's item, which begins with its struct lane_item; items are zeroed, and move between
                          calls */
     size_t own_size;  /* of lane->own, zeroed; or 0 */
@@ -140,6 +149,8 @@ struct lane_item {
     const char *detail; /* "" or a sentence in the arena */
     int64_t attempt;    /* tries in retry queues so far */
     bool decided;       /* set by the kind: its terminal decision is committed */
+    unsigned home;      /* set by decode(), of a kind with several queues: the one it comes back to from a retry queue;
+                           0: the one it was taken from */
     bool plain;         /* set by the kind: dead letter without decision, its tombstone cannot be written */
 
     /* The engine's. */
@@ -174,15 +185,17 @@ struct lane {
     const struct lane_kind *kind;
     void *own; /* the kind's */
     struct lane_shared *shared;
+    unsigned index; /* among those of its kind */
     struct lane_health health;
     _Atomic int64_t beat;
 
     /* All below is owned by the thread alone. For the kind to read and to use: */
     const struct conf *conf; /* the snapshot of this turn */
     struct lane_settings settings;
-    char worker[64];     /* "orderd@1 create.0": connection name, consumer tag, header */
-    struct db *db;       /* NULL while it is away */
-    struct arena *arena; /* of the batch */
+    char queue[LANE_QUEUE_MAX]; /* settings.queue, of a kind with several */
+    char worker[64];            /* "orderd@1 create.0": connection name, consumer tag, header */
+    struct db *db;              /* NULL while it is away */
+    struct arena *arena;        /* of the batch */
     struct lane_batch batch;
     struct metric_block *metrics;
     struct lane_storm storm;
@@ -195,6 +208,9 @@ struct lane {
     bool unproven;              /* gave its deliveries back: the database must show that it takes work first */
     bool alarmed;               /* a suspect was met and not yet passed */
     bool quiet;                 /* of this turn: take nothing new (lane_shared.quiet) */
+    bool spare;                 /* takes a queue that is not used any more */
+    bool over;                  /* and that queue is gone */
+    char home[LANE_QUEUE_MAX];  /* where lane_letter's item comes back to */
     bool cancelled;             /* the subscription was ended by it, and the connection is still open */
     bool careful;               /* prefetch 1: something in this queue may kill the process */
     unsigned subscriptions;     /* so far */
@@ -222,8 +238,8 @@ enum fate lane_item_fate(const struct lane *lane, const struct lane_item *item);
 /* What comes next for it, in one word for the log: "nothing", "retry", "dead_letter" or "rejection". */
 const char *lane_next(const struct lane *lane, const struct lane_item *item);
 
-/* What is told of the item in its retry or dead letter; points into the lane and the item. */
-struct dead_letter lane_letter(const struct lane *lane, const struct lane_item *item);
+/* What is told of the item in its retry or dead letter; points into the lane and the item, until the next call. */
+struct dead_letter lane_letter(struct lane *lane, const struct lane_item *item);
 
 /* Whether any item of the batch has no reason yet. */
 bool lane_open_items(const struct lane *lane);

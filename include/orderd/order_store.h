@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include "orderd/arena.h"
+#include "orderd/create_queue.h"
 #include "orderd/db.h"
 #include "orderd/error.h"
 #include "orderd/order.h"
@@ -76,8 +77,13 @@ struct order_stock {
 ORDERD_MUST_CHECK bool order_store_stock(struct db *db, int64_t activity_id, struct order_stock *out,
                                          struct error *err);
 
-/* The median of reserved_at (ms since 1970) of the newest rows of all activities, at most `last` of them (1..1000):
- * about what the create lanes are working on. 0 where there are no rows. */
-ORDERD_MUST_CHECK bool order_store_median_reserved(struct db *db, size_t last, int64_t *out, struct error *err);
+/* reserved_at (ms since 1970) of the newest rows, by the create queue that their activities belong to (the first of
+ * `queues` at index 0): about what its lanes are working on. 0 where there are none. Of each queue at most `each` rows
+ * (1..1000) among the newest queues * each: of one in which little happens there may be none. */
+struct order_recent {
+    int64_t median[CREATE_QUEUES_MAX], earliest[CREATE_QUEUES_MAX];
+};
+ORDERD_MUST_CHECK bool order_store_recent(struct db *db, unsigned queues, size_t each, struct order_recent *out,
+                                          struct error *err);
 
 #endif

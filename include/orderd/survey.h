@@ -124,7 +124,7 @@ double survey_trail_fall(const struct survey_trail *trail, int64_t at, int64_t v
 
 #define SURVEY_ACTIVITIES_MAX 64
 #define SURVEY_REPLICAS_MAX   64
-#define SURVEY_QUEUES_MAX     24
+#define SURVEY_QUEUES_MAX     40
 #define SURVEY_REASONS_MAX    32
 #define SURVEY_QUEUE_NAME_MAX 255
 

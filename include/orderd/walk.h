@@ -30,9 +30,10 @@ extern const struct keeper_kind walk_keeper;
 /* What the create queue and the newest rows say about how far the create lanes have come. */
 struct walk_view {
     bool known;           /* the broker answered */
-    uint32_t waiting;     /* messages ready in the create queue */
+    int64_t waiting;      /* messages ready in the create queues */
     int64_t now;          /* by the clock of Redis, ms since 1970, before the broker was asked */
-    int64_t newest_order; /* the median of reserved_at of the newest rows, of the same clock; 0: there are none */
+    int64_t newest_order; /* the median of reserved_at of the newest rows, of the same clock; of several queues, of that
+                             in which something waits and which is farthest behind; 0: there are none */
 };
 
 /* The frontier: no queue can hold the first message of an order that was reserved before (ms since 1970, the clock of

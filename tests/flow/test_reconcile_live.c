@@ -384,12 +384,13 @@ START_TEST(backlog)
     struct met met = {.most = 0};
     struct error err;
     struct order first = ledger_take("N1", 1, 1), old = first;
+    struct create_queues queues = {.used = 1, .count = 1};
     int64_t frontier;
 
     ledger_take("N2", 2, 1);
-    ck_assert_ok(balance_frontier(testing_ctl_db, 0, 100, &frontier, &err), &err);
+    ck_assert_ok(balance_frontier(testing_ctl_db, &queues, 0, 100, &frontier, &err), &err);
     ck_assert(frontier == INT64_MAX);
-    ck_assert_ok(balance_frontier(testing_ctl_db, 5, 100, &frontier, &err), &err);
+    ck_assert_ok(balance_frontier(testing_ctl_db, &queues, 5, 100, &frontier, &err), &err);
     ck_assert_int_eq(frontier, 0); /* no row at all: nothing is known */
     options.worked_to = frontier;
     ledger_grow_old();
@@ -398,8 +399,16 @@ START_TEST(backlog)
     ck_assert_int_eq(balance_gaps(&report), 0);
     old.reserved_at -= 60000;
     ledger_row(&old, "pending");
-    ck_assert_ok(balance_frontier(testing_ctl_db, 5, 100, &frontier, &err), &err);
+    ck_assert_ok(balance_frontier(testing_ctl_db, &queues, 5, 100, &frontier, &err), &err);
     ck_assert_int_eq(frontier, old.reserved_at - 100);
+    queues.waiting[0] = queues.sum = 3;
+    ck_assert_ok(balance_frontier(testing_ctl_db, &queues, 0, 100, &frontier, &err), &err);
+    ck_assert_int_eq(frontier, old.reserved_at - 100);
+    /* In a queue of which no lane has made a row, or that is not used any more: how old that is nobody knows. */
+    queues = (struct create_queues){.used = 2, .count = 2, .sum = 3};
+    queues.waiting[create_queue_number(first.activity_id, 2) % 2] = 3;
+    ck_assert_ok(balance_frontier(testing_ctl_db, &queues, 0, 100, &frontier, &err), &err);
+    ck_assert_int_eq(frontier, 0);
 }
 END_TEST
 

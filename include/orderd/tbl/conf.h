@@ -111,6 +111,8 @@ X(redis, wait_timeout, DURATION, 100, 1, 10000, RESTART,
   "How long redis.wait_replicas are waited for; the most that each such round trip takes longer while a replica lags or is away.")
 
 X(create, queue, STRING, "order.create", 1, 200, RESTART, "Work queue that the create lanes consume.")
+X(create, queues, INT, 1, 1, 16, RESTART,
+  "How many work queues the orders are spread over, by activity, where one queue, which is one core of the broker, is the limit: create.queue, and the same name with .2, .3 and so on. Web tiers are told too (docs/web-tier.md); a message in another queue is created all the same. Every process needs a lane for each. Raising it needs `orderctl topology apply`; after lowering it what the others still hold is taken, as long as they are there.")
 X(create, lanes, INT, 2, 1, 64, RESTART, "Create lanes (threads) in this process; each has its own connections.")
 X(create, batch_max, INT, 500, 1, 5000, RELOAD, "Most orders in one transaction. A batch is what has arrived, never waited for.")
 X(create, prefetch, INT, 1000, 1, 2000, RESTART,

@@ -44,6 +44,9 @@ X(BROKER_TLS, "broker.tls",
 X(BROKER_VERSION, "broker.version", "orderd is made for quorum queues of RabbitMQ 3.10 to 4.3")
 X(BROKER_TOPOLOGY, "broker.topology",
   "`orderctl topology apply` makes what is missing; what is different must be drained, deleted and made again")
+X(BROKER_CREATE_QUEUES, "broker.create_queues",
+  "see that an orderd with this create.queues runs; delete one that is not used any more when it is empty and no web "
+  "tier publishes to it, the highest number first")
 X(BROKER_DELAY_QUEUE, "broker.delay_queue",
   "`orderctl topology apply` makes what is missing; what is different must be deleted while it is empty")
 X(BROKER_CONSUMER_TIMEOUT, "broker.timeout",

@@ -5,4 +5,5 @@ X(HOLDING, "holding", false)       /* a server is away; the batch is kept unackn
 X(PAUSED, "paused", false)         /* schema, privileges, topology or a storm of unknown errors: an operator must act */
 X(DRAINING, "draining", false)     /* takes nothing more, and finishes what is in hand */
 X(QUIET, "quiet", false)           /* was told to take nothing, and has nothing in hand */
+X(OVER, "over", true)              /* emptied a queue that was one too many, and that is deleted now */
 X(STOPPED, "stopped", false)

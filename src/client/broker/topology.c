@@ -145,3 +145,13 @@ bool broker_queue_depth(struct broker *b, const char *name, uint32_t *messages, 
     *consumers = b->call.consumers;
     return true;
 }
+
+bool broker_find_queue(struct broker *b, const char *name, enum broker_presence *presence, struct error *err)
+{
+    amqp_queue_declare_t m = {.queue = bytes_of_text(name), .passive = 1};
+    struct error detail;
+    uint16_t closed;
+
+    return ask(b, AMQP_QUEUE_DECLARE_METHOD, &m, AMQP_QUEUE_DECLARE_OK_METHOD, &closed, &detail, err) &&
+           judge(closed, presence, &detail, err);
+}

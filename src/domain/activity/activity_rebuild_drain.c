@@ -11,30 +11,42 @@
 
 #define LOOK_MS 200
 
-static bool add_queue(struct rebuild *r, const char *name)
+static bool add_queue(struct rebuild *r, const char *name, int64_t *sum)
 {
     uint32_t messages, consumers;
 
     if (!broker_queue_depth(r->how->broker, name, &messages, &consumers, r->err))
         return false;
-    r->out->drain.waiting += messages;
+    *sum += messages;
     return true;
 }
 
-static bool look_at_queues(struct rebuild *r)
+/* Asked once: how many there are does not change meanwhile. */
+static bool look_at_create_queues(struct rebuild *r)
+{
+    bool seen;
+
+    if (r->create_queues == 0 && !create_queue_count(r->how->broker, r->how->conf, &r->create_queues, &seen, r->err))
+        return false;
+    return create_queue_look(r->how->broker, r->how->conf, r->create_queues, &r->queues, r->err);
+}
+
+/* *retrying: those in retry queues. */
+static bool look_at_queues(struct rebuild *r, int64_t *retrying)
 {
     const struct conf_delays *delays = &r->how->conf->retry_delays;
 
-    r->out->drain.waiting = 0;
-    if (!add_queue(r, r->how->conf->create_queue))
+    *retrying = 0;
+    if (!look_at_create_queues(r))
         return false;
     for (size_t i = 0; i < delays->count; i++) {
         char name[TOPOLOGY_RETRY_NAME_MAX];
 
         topology_retry_name(delays->ms[i], name);
-        if (!add_queue(r, name))
+        if (!add_queue(r, name, retrying))
             return false;
     }
+    r->out->drain.waiting = r->queues.sum + *retrying;
     return true;
 }
 
@@ -53,15 +65,15 @@ static bool look_at_local(struct rebuild *r)
 bool rebuild_drain_look(struct rebuild *r)
 {
     struct activity_drain *d = &r->out->drain;
-    int64_t frontier;
+    int64_t frontier, retrying;
 
     if (!look_at_local(r))
         return false;
     d->known = r->how->broker != NULL;
     if (!d->known)
         return true;
-    if (!look_at_queues(r) ||
-        !balance_frontier(r->how->db, d->waiting, conf_retry_total(r->how->conf), &frontier, r->err))
+    if (!look_at_queues(r, &retrying) ||
+        !balance_frontier(r->how->db, &r->queues, retrying, conf_retry_total(r->how->conf), &frontier, r->err))
         return false;
     d->passed = frontier > r->redis_now;
     return true;

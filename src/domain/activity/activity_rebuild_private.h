@@ -9,6 +9,7 @@
 #define ORDERD_ACTIVITY_REBUILD_PRIVATE_H
 
 #include "orderd/activity_rebuild.h"
+#include "orderd/create_queue.h"
 #include "orderd/order.h"
 #include "orderd/order_store.h"
 
@@ -30,6 +31,8 @@ struct rebuild {
     struct stock_plan *plans;
     int64_t *live; /* units in live orders by shard, of the last pass */
     int64_t paused_at, redis_now;
+    unsigned create_queues; /* that there are; 0: not asked yet */
+    struct create_queues queues;
     struct rebuild_order *kept;
     size_t kept_count, kept_room;
 };

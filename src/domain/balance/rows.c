@@ -6,7 +6,12 @@
 #include <string.h>
 
 #include "orderd/check.h"
+#include "orderd/create_queue.h"
 #include "orderd/local_message_admin.h"
+#include "orderd/order_store.h"
+
+/* Of each queue: enough that a few old ones show how far behind its lanes are. */
+#define NEWEST_ROWS 1000
 
 static struct slice text_of(const struct strbuf *sql)
 {
@@ -342,18 +347,32 @@ bool rows_sums(struct db *db, int64_t activity_id, struct row_sums *out, struct 
     return ok;
 }
 
-bool balance_frontier(struct db *db, int64_t waiting, int64_t slack_ms, int64_t *out, struct error *err)
+/* What is in a retry queue may have come from any. */
+static int64_t earliest_of_all(const struct order_recent *recent, unsigned queues)
 {
-    int64_t earliest;
+    int64_t earliest = INT64_MAX;
+
+    for (unsigned i = 0; i < queues; i++) {
+        if (recent->earliest[i] != 0 && recent->earliest[i] < earliest)
+            earliest = recent->earliest[i];
+    }
+    return earliest == INT64_MAX ? 0 : earliest;
+}
+
+bool balance_frontier(struct db *db, const struct create_queues *queues, int64_t elsewhere, int64_t slack_ms,
+                      int64_t *out, struct error *err)
+{
+    struct order_recent recent;
+    int64_t reached;
 
     *out = INT64_MAX;
-    if (waiting == 0)
+    if (queues->sum + elsewhere == 0)
         return true;
-    if (!db_query_i64(db,
-                      slice_of("SELECT CAST(TIMESTAMPDIFF(MICROSECOND,'1970-01-01',MIN(reserved_at)) DIV 1000 AS "
-                               "SIGNED) FROM (SELECT reserved_at FROM orders ORDER BY id DESC LIMIT 1000) AS last"),
-                      0, &earliest, err))
+    if (!order_store_recent(db, queues->used, NEWEST_ROWS, &recent, err))
         return false;
-    *out = earliest > slack_ms ? earliest - slack_ms : 0;
+    reached = create_queue_reached(queues, recent.earliest);
+    if (elsewhere > 0 && earliest_of_all(&recent, queues->used) < reached)
+        reached = earliest_of_all(&recent, queues->used);
+    *out = reached > slack_ms ? reached - slack_ms : 0;
     return true;
 }

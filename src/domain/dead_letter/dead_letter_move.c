@@ -8,6 +8,7 @@
 #include "orderd/activity_store.h"
 #include "orderd/check.h"
 #include "orderd/clock.h"
+#include "orderd/create_queue.h"
 #include "orderd/order_record.h"
 #include "orderd/order_rejection.h"
 #include "orderd/stock.h"
@@ -96,7 +97,7 @@ bool dead_letter_is_order(const struct dead_letter_row *row, const char *create_
 {
     char detail[128];
 
-    return (slice_is(row->queue, create_queue) || slice_is(row->queue, topology_name(TOPOLOGY_QUEUE_CREATE))) &&
+    return create_queue_is(create_queue, row->queue) &&
            order_decode(row->body, out, detail, sizeof detail) == REASON_NONE;
 }
 

@@ -9,6 +9,7 @@
 #include <strings.h>
 
 #include "orderd/check.h"
+#include "orderd/create_queue.h"
 #include "orderd/fault.h"
 #include "orderd/order_record.h"
 #include "orderd/order_request.h"
@@ -36,10 +37,9 @@ static bool is_queue(const struct dead_letter_row *row, enum topology_name name)
 /* Where it goes back to; NULL where it does not say. */
 static const char *topic_of(const struct dead_letter_row *row, const char *create_queue)
 {
-    static const enum topology_name queues[] = {TOPOLOGY_QUEUE_CREATE, TOPOLOGY_QUEUE_UNPAID, TOPOLOGY_QUEUE_PAID,
-                                                TOPOLOGY_QUEUE_CANCEL};
+    static const enum topology_name queues[] = {TOPOLOGY_QUEUE_UNPAID, TOPOLOGY_QUEUE_PAID, TOPOLOGY_QUEUE_CANCEL};
 
-    if (slice_is(row->queue, create_queue))
+    if (create_queue_is(create_queue, row->queue))
         return topology_name(TOPOLOGY_QUEUE_CREATE);
     for (size_t i = 0; i < sizeof queues / sizeof *queues; i++) {
         if (is_queue(row, queues[i]))

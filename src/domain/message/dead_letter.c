@@ -180,7 +180,7 @@ bool retry_publish(struct broker *publisher, const struct dead_letter *letter, i
     topology_retry_name(delay_ms, exchange);
     compose(letter, letter->attempt + 1, &own);
     /* The routing key names the queue it goes back to: the delay exchange is a fanout and the queue keeps the key. */
-    return publish(publisher, letter, &own, exchange, letter->origin, outcome, err);
+    return publish(publisher, letter, &own, exchange, letter->home, outcome, err);
 }
 
 /* ---- for the local message ---- */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "orderd/check.h"
+#include "orderd/create_queue.h"
 
 const char *topology_name(enum topology_name name)
 {
@@ -180,7 +181,14 @@ static bool work_queues(struct walk *w)
         if (!queue(w, topology_name(names[i]), order, &a))
             return false;
     }
-    return own || queue(w, w->conf->create_queue, order, &a);
+    for (unsigned number = own ? 2 : 1; number <= (unsigned)w->conf->create_queues; number++) {
+        char name[CREATE_QUEUE_NAME_MAX];
+
+        create_queue_name(w->conf, number, name);
+        if (!queue(w, name, order, &a))
+            return false;
+    }
+    return true;
 }
 
 void topology_retry_name(int64_t delay_ms, char out[TOPOLOGY_RETRY_NAME_MAX])

@@ -2,6 +2,7 @@
 #include "create.h"
 
 #include "orderd/check.h"
+#include "orderd/create_queue.h"
 #include "orderd/dead_letter.h"
 #include "orderd/log.h"
 #include "orderd/order_store.h"
@@ -15,6 +16,16 @@ static void settings(const struct conf *conf, struct lane_settings *out)
         .batch_max = conf->create_batch_max,
         .hold_max = conf->create_hold_max,
     };
+}
+
+_Static_assert((int)LANE_QUEUE_MAX == (int)CREATE_QUEUE_NAME_MAX, "a lane has room for its queue's name");
+
+/* Round the queues; then one lane for each that is not used any more. */
+static unsigned queue_of(const struct conf *conf, unsigned index)
+{
+    unsigned queues = (unsigned)conf->create_queues, lanes = (unsigned)conf->create_lanes;
+
+    return index < lanes ? 1 + index % queues : queues + 1 + (index - lanes);
 }
 
 static void open_own(struct lane *lane)
@@ -37,12 +48,14 @@ static void decode(struct lane *lane, struct lane_item *base)
 {
     struct item *item = (struct item *)base;
     char detail[256];
+    unsigned queues = (unsigned)lane->conf->create_queues;
     enum reason reason = order_decode(base->delivery.body, &item->order, detail, sizeof detail);
 
     if (reason != REASON_NONE)
         item_decide(lane, item, reason, lane_detail(lane, "%s", detail));
     else if (item->order.user_id == FAULT_POISON_USER)
         FAULT(CREATE_POISON);
+    base->home = reason == REASON_NONE ? create_queue_number(item->order.activity_id, queues) : 0;
 }
 
 static bool work(struct lane *lane, struct error *err)
@@ -101,6 +114,8 @@ void item_decide(struct lane *lane, struct item *item, enum reason reason, const
 const struct lane_kind create_lane = {
     .name = "create",
     .settings = settings,
+    .queue = queue_of,
+    .queue_name = create_queue_name,
     .item_size = sizeof(struct item),
     .own_size = sizeof(struct create),
     .open = open_own,

@@ -6,6 +6,7 @@
  *   careful.c  what to do about messages that kill the process
  *   storm.c    whether it is the messages or the database that is ill
  *   fate.c     the policy: what a reason and a number of tries lead to
+ *   queue.c    which of several queues
  *   settle.c   acknowledgements, retries and dead letters
  *   park.c     what cannot be published now waits aside
  *   hold.c     waiting for a server with the batch in hand
@@ -40,6 +41,16 @@ bool lane_stop_taking(struct lane *lane, struct error *err);
 void lane_turn_quiet(struct lane *lane);
 /* The stop: the same, unless a server is away; then everything is closed. */
 void lane_drain(struct lane *lane);
+
+void lane_rest(struct lane *lane, enum lane_state state); /* a second without any connection */
+
+/* ---- queue.c ---- */
+void queue_choose(struct lane *lane); /* by the configuration of this turn */
+/* Whether a queue that is not used any more is still there; others are taken to be. Asks on the consumer's connection,
+ * which must not consume. false: it is gone, and lane->over set; or the broker is away. */
+bool queue_there(struct lane *lane, struct error *err);
+/* Where the item comes back to from a retry queue; valid until the next call. */
+const char *queue_home(struct lane *lane, const struct lane_item *item);
 
 /* ---- careful.c ---- */
 bool lane_suspicious(const struct lane *lane); /* whether the batch holds a message that may kill the process */

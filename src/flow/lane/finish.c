@@ -39,6 +39,13 @@ static void close_all(struct lane *lane)
     lane_close_db(lane);
 }
 
+void lane_rest(struct lane *lane, enum lane_state state)
+{
+    close_all(lane);
+    lane_set_state(lane, state, NULL);
+    lane_sleep_alive(lane, REST_MS);
+}
+
 /* What could not be published yet still waits for that; its turns come as usual. */
 static bool finish_parked(struct lane *lane, struct error *err)
 {
@@ -66,9 +73,7 @@ void lane_turn_quiet(struct lane *lane)
         lane_sleep(lane, PARKED_MS);
         return;
     }
-    close_all(lane);
-    lane_set_state(lane, LANE_QUIET, NULL);
-    lane_sleep_alive(lane, REST_MS);
+    lane_rest(lane, LANE_QUIET);
 }
 
 void lane_drain(struct lane *lane)

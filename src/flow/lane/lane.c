@@ -144,7 +144,7 @@ static bool open_consumer(struct lane *lane, struct error *err)
         lane->consumer = broker_open(lane->conf, lane->worker, err);
     if (!lane->consumer)
         return false;
-    if (!lane_subscribe(lane, true, err)) {
+    if (!queue_there(lane, err) || !lane_subscribe(lane, true, err)) {
         lane_close_consumer(lane, false);
         return false;
     }
@@ -207,6 +207,8 @@ static bool connected(struct lane *lane)
         lane_set_state(lane, LANE_CONSUMING, NULL);
         return true;
     }
+    if (lane->over)
+        return false;
     announce_not_connected(lane, &err);
     lane_sleep_alive(lane, backoff_next(&lane->connecting));
     return false;
@@ -280,6 +282,7 @@ static void read_conf(struct lane *lane)
 {
     lane->conf = atomic_load_explicit(&lane->shared->conf, memory_order_acquire);
     lane->kind->settings(lane->conf, &lane->settings);
+    queue_choose(lane);
     lane->quiet = atomic_load_explicit(&lane->shared->quiet, memory_order_acquire);
 }
 
@@ -302,6 +305,10 @@ static void turn(struct lane *lane)
     batch_release(lane);
     if (lane->quiet) {
         lane_turn_quiet(lane);
+        return;
+    }
+    if (lane->over) {
+        lane_rest(lane, LANE_OVER);
         return;
     }
     if (!connected(lane))
@@ -364,6 +371,7 @@ struct lane *lane_start(const struct lane_kind *kind, struct lane_shared *shared
     lane->kind = kind;
     lane->own = kind->own_size > 0 ? check_calloc(1, kind->own_size) : NULL;
     lane->shared = shared;
+    lane->index = index;
     read_conf(lane);
     snprintf(lane->thread.name, sizeof lane->thread.name, "%s.%u", kind->name, index);
     snprintf(lane->worker, sizeof lane->worker, "orderd%s%.40s %s", shared->instance[0] ? "@" : "", shared->instance,

@@ -95,7 +95,7 @@ static bool ack_prefix(struct lane *lane, struct error *err)
     return true;
 }
 
-struct dead_letter lane_letter(const struct lane *lane, const struct lane_item *item)
+struct dead_letter lane_letter(struct lane *lane, const struct lane_item *item)
 {
     return (struct dead_letter){
         .delivery = &item->delivery,
@@ -103,6 +103,7 @@ struct dead_letter lane_letter(const struct lane *lane, const struct lane_item *
         .detail = item->detail,
         .stage = lane->kind->name,
         .origin = lane->settings.queue,
+        .home = queue_home(lane, item),
         .worker = lane->worker,
         .attempt = item->attempt,
     };

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "orderd/order.h"
 #include "orderd/topology.h"
 
 #define EVENT_PREFIX "event."
@@ -80,12 +81,19 @@ static bool take_headers(struct publication *p, struct slice headers, struct err
     return true;
 }
 
-/* The create queue may have another name here; whoever wrote the row need not know. */
-static const char *key_of(const struct publication *p, const struct conf *conf)
+/* The create queue may have another name here, or several; whoever wrote the row need not know. What is no order ends
+ * as a dead letter from any of them. */
+static const char *key_of(struct publication *p, const struct conf *conf, struct slice payload)
 {
-    bool create = strcmp(p->topic, topology_name(TOPOLOGY_QUEUE_CREATE)) == 0;
+    struct order order;
+    char detail[128];
 
-    return create ? conf->create_queue : p->topic;
+    if (strcmp(p->topic, topology_name(TOPOLOGY_QUEUE_CREATE)) != 0)
+        return p->topic;
+    if (conf->create_queues == 1 || order_decode(payload, &order, detail, sizeof detail) != REASON_NONE)
+        return conf->create_queue;
+    create_queue_of(conf, order.activity_id, p->queue);
+    return p->queue;
 }
 
 bool publication_prepare(struct publication *p, const struct conf *conf, const struct sending *s, struct error *err)
@@ -96,7 +104,7 @@ bool publication_prepare(struct publication *p, const struct conf *conf, const s
     snprintf(p->topic, sizeof p->topic, "%.*s", (int)topic.len, topic.ptr);
     p->args = (struct broker_publication){
         .exchange = topology_name(s->kind == EFFECT_PUBLISH_EVENT ? TOPOLOGY_EXCHANGE_EVENT : TOPOLOGY_EXCHANGE_ORDER),
-        .routing_key = key_of(p, conf),
+        .routing_key = key_of(p, conf, m->payload),
         .body = m->payload,
         .message_id = default_id(s),
         .headers = p->headers,

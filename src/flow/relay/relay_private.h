@@ -16,6 +16,7 @@
 #include "orderd/arena.h"
 #include "orderd/backoff.h"
 #include "orderd/broker.h"
+#include "orderd/create_queue.h"
 #include "orderd/db.h"
 #include "orderd/kv.h"
 #include "orderd/metric.h"
@@ -110,6 +111,7 @@ struct publication {
     void *root; /* what args points into */
     struct broker_header headers[PUBLICATION_HEADERS_MAX];
     char topic[LOCAL_MESSAGE_KEY_MAX + 1];
+    char queue[CREATE_QUEUE_NAME_MAX]; /* of an order, where there are several */
 };
 
 /* What the row says. false, with a sentence, where it cannot be published as it is. Either way publication_release;

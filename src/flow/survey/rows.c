@@ -76,10 +76,26 @@ static int64_t window_orders(const struct surveyor *s, const struct sale *sale, 
     return s->outage_at != 0 && then <= s->outage_at ? SURVEY_UNKNOWN : taken_now - taken;
 }
 
+/* Lanes that may have orders in hand. */
+static int64_t create_consumers(const struct surveyor *s)
+{
+    size_t queues = surveyor_create_queues(s);
+    int64_t sum = 0;
+
+    if (s->survey.queue_count < queues)
+        return SURVEY_UNKNOWN;
+    for (size_t i = 0; i < queues; i++) {
+        if (s->survey.queues[i].consumers == SURVEY_UNKNOWN)
+            return SURVEY_UNKNOWN;
+        sum += s->survey.queues[i].consumers;
+    }
+    return sum;
+}
+
 static struct survey_flight flight_of(struct surveyor *s, const struct sale *sale, const struct survey_stock *stock,
                                       int64_t now)
 {
-    int64_t consumers = s->survey.queue_count > 0 ? s->survey.queues[0].consumers : SURVEY_UNKNOWN;
+    int64_t consumers = create_consumers(s);
     struct survey_flight flight = {.window_orders = window_orders(s, sale, stock->taken, now),
                                    .queued = s->survey.backlog};
 

@@ -124,6 +124,8 @@ int64_t past_turn(struct surveyor *s);
  * told as soon as the past was counted again from the beginning, which begins now. */
 bool past_trusts(struct surveyor *s, struct sale *sale, const struct survey_rows *rows);
 
+size_t surveyor_create_queues(const struct surveyor *s); /* the first of survey.queues */
+
 void queues_look(struct surveyor *s);
 void queues_pump(struct surveyor *s); /* keeps the connection alive between turns */
 

@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "orderd/broker.h"
+#include "orderd/create_queue.h"
 #include "orderd/log.h"
 #include "orderd/order_store.h"
 
@@ -32,31 +33,34 @@ static bool redis_time(struct kv *kv, int64_t *out, struct error *err)
 }
 
 /* A connection for one question: a walk may take minutes, in which nobody would answer its heartbeats. */
-static bool ask_broker(const struct walk *walk, uint32_t *waiting, struct error *err)
+static bool ask_broker(const struct walk *walk, struct create_queues *queues, struct error *err)
 {
     char name[64];
     struct broker *broker;
-    uint32_t consumers;
     bool ok;
 
     snprintf(name, sizeof name, "orderd@%.32s walk", walk->base.shared->instance);
     broker = broker_open(walk->base.conf, name, err);
-    ok = broker && broker_queue_depth(broker, walk->base.conf->create_queue, waiting, &consumers, err);
+    ok = broker && create_queue_look(broker, walk->base.conf, walk->base.shared->create_queues, queues, err);
     broker_close(&broker, ok);
     return ok;
 }
 
 bool walk_look(struct walk *walk, struct error *err)
 {
+    unsigned used = (unsigned)walk->base.conf->create_queues;
     struct walk_view view = {0};
+    struct create_queues queues = {0};
+    struct order_recent recent;
     struct error why = {0};
 
     if (walk->looked)
         return true;
-    if (!redis_time(walk->kv, &view.now, err) ||
-        !order_store_median_reserved(walk->db, NEWEST_ROWS, &view.newest_order, err))
+    if (!redis_time(walk->kv, &view.now, err) || !order_store_recent(walk->db, used, NEWEST_ROWS, &recent, err))
         return false;
-    view.known = ask_broker(walk, &view.waiting, &why);
+    view.known = ask_broker(walk, &queues, &why);
+    view.waiting = queues.sum;
+    view.newest_order = create_queue_reached(&queues, recent.median);
     if (!view.known)
         log_event(LOG_EVENT_WALK_BLIND, LOG_STR("queue", walk->base.conf->create_queue), LOG_ERR(&why));
     walk->view = view;

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "orderd/create_queue.h"
 #include "orderd/topology.h"
 
 /* RabbitMQ's usual consumer_timeout (30 minutes), less what a lane may need to give its deliveries back. */
@@ -61,6 +62,52 @@ static bool topology(struct doctor *d, struct broker *broker, struct error *err)
     if (!look.else_)
         doctor_tell(d, DOCTOR_OK, DOCTOR_BROKER_TOPOLOGY, NULL,
                     "%u exchanges and queues are there, with the arguments that orderd needs", look.present);
+    return true;
+}
+
+/* A queue beyond create.queues holds what was published before that was lowered, or what a web tier still publishes: it
+ * is emptied as long as it is there, and nobody needs it. */
+static bool create_queue(struct doctor *d, struct broker *broker, unsigned number, bool *told, struct error *err)
+{
+    int64_t used = d->ctl->conf->create_queues;
+    char name[CREATE_QUEUE_NAME_MAX];
+    uint32_t messages, consumers;
+
+    create_queue_name(d->ctl->conf, number, name);
+    if (!broker_queue_depth(broker, name, &messages, &consumers, err)) {
+        *told = true; /* by the topology */
+        return error_class_of(err) != ERROR_CLASS_OUTAGE;
+    }
+    if (number > used)
+        doctor_tell(d, messages > 0 ? DOCTOR_WARNING : DOCTOR_LOOK, DOCTOR_BROKER_CREATE_QUEUES, name,
+                    "beyond create.queues = %" PRId64 ": %" PRIu32 " messages wait, %" PRIu32 " consumers", used,
+                    messages, consumers);
+    else if (messages > 0 && consumers == 0)
+        doctor_tell(d, DOCTOR_WARNING, DOCTOR_BROKER_CREATE_QUEUES, name, "%" PRIu32 " messages wait, and no consumer",
+                    messages);
+    else
+        return true;
+    *told = true;
+    return true;
+}
+
+static bool create_queues(struct doctor *d, struct broker *broker, struct error *err)
+{
+    bool seen, told = false;
+    unsigned count;
+
+    if (!create_queue_count(broker, d->ctl->conf, &count, &seen, err))
+        return false;
+    for (unsigned number = 1; number <= count; number++) {
+        if (!create_queue(d, broker, number, &told, err))
+            return false;
+    }
+    if (!seen)
+        doctor_tell(d, DOCTOR_LOOK, DOCTOR_BROKER_CREATE_QUEUES, NULL,
+                    "this account may not see whether there are more than create.queues = %u", count);
+    else if (!told)
+        doctor_tell(d, DOCTOR_OK, DOCTOR_BROKER_CREATE_QUEUES, NULL, "%u, none of them left alone", count);
+    error_clear(err);
     return true;
 }
 
@@ -170,7 +217,7 @@ void doctor_broker(struct doctor *d)
             encryption(d, broker, conf->broker_host, NULL);
         version(d, broker_version(broker));
     }
-    if (!broker || !topology(d, broker, &err) || !delay_queues(d, broker, &err))
+    if (!broker || !topology(d, broker, &err) || !create_queues(d, broker, &err) || !delay_queues(d, broker, &err))
         doctor_failed(d, DOCTOR_BROKER_SERVER, NULL, &err);
     else
         hold(d);

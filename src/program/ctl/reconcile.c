@@ -67,8 +67,8 @@ static void progress(void *arg, int64_t orders)
 static bool look_at_queues(struct reconcile *r, struct error *err)
 {
     reconcile_read_queues(r->ctl, &r->queues);
-    return balance_frontier(r->db, r->queues.read ? r->queues.waiting : 1, conf_retry_total(r->ctl->conf),
-                            &r->options.worked_to, err);
+    return balance_frontier(r->db, &r->queues.create, r->queues.read ? r->queues.elsewhere : 1,
+                            conf_retry_total(r->ctl->conf), &r->options.worked_to, err);
 }
 
 static bool scan(struct reconcile *r, unsigned parts, balance_findings_fn on_findings, void *arg,

@@ -2,13 +2,14 @@
 #ifndef ORDERD_CTL_RECONCILE_H
 #define ORDERD_CTL_RECONCILE_H
 
+#include "orderd/create_queue.h"
 #include "orderd/reconcile_run.h"
 #include "table.h"
 
-#define RECONCILE_QUEUES_MAX (CONF_DELAYS_MAX + 8)
+#define RECONCILE_QUEUES_MAX (CREATE_QUEUES_MAX + CONF_DELAYS_MAX + 8)
 
 struct reconcile_queue {
-    char name[64];
+    char name[CREATE_QUEUE_NAME_MAX];
     bool known; /* it is there and could be asked */
     int64_t messages;
 };
@@ -17,7 +18,9 @@ struct reconcile_queues {
     bool read; /* the broker was there */
     struct reconcile_queue list[RECONCILE_QUEUES_MAX];
     size_t count;
-    int64_t waiting; /* messages of orders that may not be rows yet */
+    /* Messages of orders that may not be rows yet. */
+    struct create_queues create;
+    int64_t elsewhere; /* in retry queues */
 };
 
 struct reconcile_list {

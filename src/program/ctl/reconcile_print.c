@@ -129,8 +129,7 @@ static void print_window(const struct reconcile *r)
 static void print_queues(const struct reconcile *r)
 {
     const struct reconcile_queues *q = &r->queues;
-    char text[1024];
-    int len = 0;
+    struct strbuf text = STRBUF_INIT;
 
     if (!q->read)
         return;
@@ -139,13 +138,13 @@ static void print_queues(const struct reconcile *r)
         const char *comma = i + 1 < q->count ? ", " : "";
 
         if (queue->known)
-            len += snprintf(text + len, sizeof text - (size_t)len, "%s %" PRId64 "%s", queue->name, queue->messages,
-                            comma);
+            strbuf_addf(&text, "%s %" PRId64 "%s", queue->name, queue->messages, comma);
         else
-            len += snprintf(text + len, sizeof text - (size_t)len, "%s (missing)%s", queue->name, comma);
+            strbuf_addf(&text, "%s (missing)%s", queue->name, comma);
     }
     fputs("  Messages waiting:", stdout);
-    put_words(19, 4, text);
+    put_words(19, 4, text.data);
+    strbuf_release(&text);
 }
 
 /* ---- the gaps ---- */

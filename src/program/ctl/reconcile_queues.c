@@ -1,6 +1,7 @@
 /* How many messages wait in the queues that orders pass. */
 #include <stdio.h>
 
+#include "orderd/create_queue.h"
 #include "orderd/topology.h"
 #include "reconcile.h"
 
@@ -25,34 +26,53 @@ static bool ask(struct broker *broker, struct reconcile_queue *queue, struct err
     return true;
 }
 
-static void list_queues(const struct conf *conf, struct reconcile_queues *q, size_t *order_queues)
+static void list_queues(const struct conf *conf, struct reconcile_queues *q)
 {
     static const enum topology_name others[] = {TOPOLOGY_QUEUE_UNPAID, TOPOLOGY_QUEUE_PAID, TOPOLOGY_QUEUE_CANCEL,
                                                 TOPOLOGY_QUEUE_DEAD};
-    char name[TOPOLOGY_RETRY_NAME_MAX];
+    char name[CREATE_QUEUE_NAME_MAX];
 
-    add(q, conf->create_queue);
+    for (unsigned number = 1; number <= q->create.count; number++) {
+        create_queue_name(conf, number, name);
+        add(q, name);
+    }
     for (size_t i = 0; i < conf->retry_delays.count; i++) {
         topology_retry_name(conf->retry_delays.ms[i], name);
         add(q, name);
     }
-    *order_queues = q->count;
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         add(q, topology_name(others[i]));
+}
+
+static void sum_up(const struct conf *conf, struct reconcile_queues *q)
+{
+    unsigned create = q->create.count;
+
+    for (size_t i = 0; i < create + conf->retry_delays.count; i++) {
+        int64_t messages = q->list[i].known ? q->list[i].messages : 0;
+
+        if (i >= create) {
+            q->elsewhere += messages;
+            continue;
+        }
+        q->create.waiting[i] = messages;
+        q->create.sum += messages;
+    }
 }
 
 void reconcile_read_queues(struct ctl *ctl, struct reconcile_queues *out)
 {
     struct error err;
     struct broker *broker = ctl_open_broker(ctl, &err);
-    size_t order_queues;
+    unsigned used = (unsigned)ctl->conf->create_queues;
+    bool seen;
 
-    *out = (struct reconcile_queues){.read = broker != NULL};
-    list_queues(ctl->conf, out, &order_queues);
+    *out = (struct reconcile_queues){.create = {.used = used, .count = used}};
+    out->read = broker && create_queue_count(broker, ctl->conf, &out->create.count, &seen, &err);
+    list_queues(ctl->conf, out);
     for (size_t i = 0; i < out->count && out->read; i++)
         out->read = ask(broker, &out->list[i], &err);
-    for (size_t i = 0; i < order_queues; i++)
-        out->waiting += out->list[i].known ? out->list[i].messages : 0;
+    sum_up(ctl->conf, out);
     if (!out->read) {
         print_warning("the queues are not read, so orders that may wait in one are no gaps: %s", err.text);
         ctl->advice[0] = '\0';

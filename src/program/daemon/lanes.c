@@ -19,16 +19,26 @@ static const struct lane_kind *const kinds[] = {
 
 #define KINDS (sizeof kinds / sizeof *kinds)
 
+/* One more for each create queue that is not used any more and may hold something. */
+static unsigned wanted(const struct daemon *d, const struct lane_kind *kind, const struct conf *conf)
+{
+    unsigned lanes = lane_wanted(kind, conf), used = (unsigned)conf->create_queues;
+
+    if (kind == &create_lane && d->shared.create_queues > used)
+        lanes += d->shared.create_queues - used;
+    return lanes;
+}
+
 void lanes_start(struct daemon *d, const struct conf *conf)
 {
     unsigned most = 0;
 
     for (size_t k = 0; k < KINDS; k++)
-        most += lane_wanted(kinds[k], conf);
+        most += wanted(d, kinds[k], conf);
     view_lock(d);
     d->lanes = check_calloc(most, sizeof *d->lanes);
     for (size_t k = 0; k < KINDS; k++) {
-        for (unsigned i = 0; i < lane_wanted(kinds[k], conf); i++)
+        for (unsigned i = 0; i < wanted(d, kinds[k], conf); i++)
             d->lanes[d->lane_count++] = lane_start(kinds[k], &d->shared, i);
     }
     view_unlock(d);

@@ -8,6 +8,7 @@
 #include "orderd/activity_store.h"
 #include "orderd/backoff.h"
 #include "orderd/broker.h"
+#include "orderd/create_queue.h"
 #include "orderd/db.h"
 #include "orderd/log.h"
 #include "orderd/schema.h"
@@ -19,11 +20,12 @@ static void warn_db(void *arg, const char *sentence)
     log_event(LOG_EVENT_DB_WARNING, LOG_STR("finding", sentence));
 }
 
-static bool check_db(const struct conf *conf, struct error *err)
+static bool check_db(struct daemon *d, const struct conf *conf, struct error *err)
 {
     struct db *db = db_open(conf, err);
     bool ok = db && schema_check(db, err) && db_check_durability(db, warn_db, NULL, err);
 
+    (void)d;
     db_close(&db);
     return ok;
 }
@@ -89,28 +91,51 @@ static bool check_unpaid(struct broker *broker, const struct conf *conf, bool de
     return ok;
 }
 
-static bool check_broker(const struct conf *conf, struct error *err)
+/* Queues that create.queues does not count any more are emptied all the same. */
+static bool count_create_queues(struct daemon *d, struct broker *broker, const struct conf *conf, struct error *err)
+{
+    unsigned count;
+    bool seen;
+
+    if (!create_queue_count(broker, conf, &count, &seen, err))
+        return false;
+    atomic_store(&d->shared.create_queues, count);
+    if (!seen && conf->broker_topology != CONF_TOPOLOGY_TRUST)
+        warn_broker(NULL,
+                    "this account may not see whether there are more create queues than create.queues, of before it "
+                    "was lowered; `orderctl doctor` looks",
+                    true);
+    return true;
+}
+
+static bool check_topology(struct broker *broker, const struct conf *conf, struct error *err)
 {
     struct findings findings = {conf->broker_topology == CONF_TOPOLOGY_DECLARE, true, err};
-    struct broker *broker;
-    bool ok;
 
     if (conf->broker_topology == CONF_TOPOLOGY_TRUST)
         return true;
-    broker = broker_open(conf, "orderd preflight", err);
+    if (!topology_walk(broker, conf, findings.declare, judge, &findings, err) || !findings.good ||
+        !check_unpaid(broker, conf, findings.declare, err))
+        return false;
+    topology_warn(broker_version(broker), conf, warn_broker, NULL);
+    return true;
+}
+
+static bool check_broker(struct daemon *d, const struct conf *conf, struct error *err)
+{
+    struct broker *broker = broker_open(conf, "orderd preflight", err);
+    bool ok;
+
     if (!broker)
         return false;
-    ok = topology_walk(broker, conf, findings.declare, judge, &findings, err) && findings.good &&
-         check_unpaid(broker, conf, findings.declare, err);
-    if (ok)
-        topology_warn(broker_version(broker), conf, warn_broker, NULL);
+    ok = check_topology(broker, conf, err) && count_create_queues(d, broker, conf, err);
     broker_close(&broker, true);
     return ok;
 }
 
 /* Waits out an outage of the server that `check` asks; false and a code where it is not an outage. */
-static bool until_good(struct daemon *d, const struct conf *conf, bool (*check)(const struct conf *, struct error *),
-                       enum exitcode *code)
+static bool until_good(struct daemon *d, const struct conf *conf,
+                       bool (*check)(struct daemon *, const struct conf *, struct error *), enum exitcode *code)
 {
     struct backoff backoff;
 
@@ -120,7 +145,7 @@ static bool until_good(struct daemon *d, const struct conf *conf, bool (*check)(
         int signal_;
 
         view_beat(d);
-        if (check(conf, &err))
+        if (check(d, conf, &err))
             return true;
         log_event(error_class_of(&err) == ERROR_CLASS_OUTAGE ? LOG_EVENT_WAITING : LOG_EVENT_SETUP_REFUSED,
                   LOG_ERR(&err));

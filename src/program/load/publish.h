@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include "orderd/broker.h"
 #include "orderd/conf.h"
+#include "orderd/create_queue.h"
 #include "spread.h"
 
 enum publish_kind {
@@ -27,7 +28,8 @@ struct publish_message {
     struct strbuf body; /* empty when handed to the builder */
     char message_id[96];
     char traceparent[56];
-    const char *routing_key; /* the create queue when handed to the builder */
+    const char *routing_key;           /* the first create queue when handed to the builder */
+    char queue[CREATE_QUEUE_NAME_MAX]; /* room for another one */
 };
 
 struct publish_calls {

@@ -138,6 +138,8 @@ void run_build_message(void *arg, const struct publish_item *item, struct publis
         garbage_oversized(item->number, &order, &out->body);
     else
         order_encode(&order, &out->body);
+    create_queue_of(run->conf, order.activity_id, out->queue);
+    out->routing_key = out->queue;
     snprintf(out->message_id, sizeof out->message_id, "%s", order.order_no);
     run_trace(run, (ours ? 0u : (uint64_t)item->kind << 28) + item->number, out);
 }

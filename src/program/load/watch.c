@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "orderd/clock.h"
+#include "orderd/create_queue.h"
 #include "orderd/strbuf.h"
 #include "orderd/topology.h"
 
@@ -43,20 +44,32 @@ static bool read_rows(struct watch *w, struct watch_state *state, struct error *
     return ok;
 }
 
-static bool read_queues(struct watch *w, struct watch_state *state, struct error *err)
+static bool open_broker(struct watch *w, struct error *err)
 {
-    uint32_t waiting = 0, dead = 0, consumers = 0;
+    bool seen;
 
-    if (!w->broker)
-        w->broker = broker_open(w->conf, "orderload watch", err);
+    w->broker = broker_open(w->conf, "orderload watch", err);
     if (!w->broker)
         return false;
-    if (!broker_queue_depth(w->broker, w->conf->create_queue, &waiting, &consumers, err) ||
+    if (create_queue_count(w->broker, w->conf, &w->create_queues, &seen, err))
+        return true;
+    broker_close(&w->broker, false);
+    return false;
+}
+
+static bool read_queues(struct watch *w, struct watch_state *state, struct error *err)
+{
+    struct create_queues queues;
+    uint32_t dead = 0, consumers = 0;
+
+    if (!w->broker && !open_broker(w, err))
+        return false;
+    if (!create_queue_look(w->broker, w->conf, w->create_queues, &queues, err) ||
         !broker_queue_depth(w->broker, topology_name(TOPOLOGY_QUEUE_DEAD), &dead, &consumers, err)) {
         broker_close(&w->broker, false);
         return err->code == ERROR_BROKER_SETUP ? error_prefix(err, "run `orderctl topology apply` first") : false;
     }
-    state->waiting = waiting;
+    state->waiting = queues.sum;
     state->dead = state->drained + dead;
     return true;
 }

@@ -15,11 +15,12 @@ struct watch {
     int64_t activity;
     struct db *db;
     struct broker *broker;
+    unsigned create_queues; /* that there are */
 };
 
 struct watch_state {
     int64_t rows;    /* of the activity, in any state */
-    int64_t waiting; /* ready in the create queue; what a lane holds unacknowledged does not show */
+    int64_t waiting; /* ready in the create queues; what a lane holds unacknowledged does not show */
     int64_t drained; /* deaths that `orderctl dlq drain` has moved into the table */
     int64_t dead;    /* with those in order.dead */
 };

@@ -126,7 +126,7 @@ function ofActivity(a, gaps, now) {
 }
 
 // The other queues are to be read by nobody: delays, and dead letters.
-const work = /\.(create|paid|cancel|unpaid)$/;
+const work = /\.(create(\.\d+)?|paid|cancel|unpaid)$/;
 
 function ofMessages(doc) {
     const found = [];
