@@ -175,7 +175,7 @@ static const struct {
      "problem",
      "maxmemory-policy is volatile-ttl"},
     {{"--appendonly", "yes", "--maxmemory-policy", "allkeys-lru"}, "redis.eviction", "warning", "gets a limit"},
-    {{"--appendonly", "yes", "--maxmemory", "1mb"}, "redis.memory", "warning", "% of maxmemory"},
+    {{"--appendonly", "yes", "--maxmemory", "800kb"}, "redis.memory", "warning", "% of maxmemory"},
     {{"--appendonly", "no"}, "redis.persistence", "warning", "the append-only file is off"},
     {{"--appendonly", "yes", "--appendfsync", "no"}, "redis.persistence", "warning", "appendfsync is no"},
     {{"--appendonly", "yes", "--cluster-enabled", "yes"}, "redis.cluster", "warning", "this one node"},
