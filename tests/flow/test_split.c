@@ -20,8 +20,6 @@
 static const int64_t activities[] = {1, 1002, TESTING_ACTIVITY};
 enum { QUEUES = 3 };
 
-static struct conf fewer;
-
 static void setup(const char *create)
 {
     testing_lane_setup(STOCK, create);
@@ -39,10 +37,8 @@ static void setup(const char *create)
 /* The configuration of a process started after create.queues was lowered to one. */
 static void lower(void)
 {
-    fewer = *testing_lane_conf;
-    fewer.create_queues = 1;
-    fewer.create_lanes = 1;
-    testing_lane_conf = &fewer;
+    testing_lane_conf->create_queues = 1;
+    testing_lane_conf->create_lanes = 1;
 }
 
 /* Order n of the i-th activity. */
