@@ -111,10 +111,11 @@ void dlq_has_orders(const char *prefix, int count)
 
     for (int i = 1; i <= count; i++) {
         snprintf(id, sizeof id, "%s%d", prefix, i);
-        ck_assert_msg(testing_ctl_number("SELECT COUNT(*) FROM dead_letter WHERE message_id='%s' AND order_no='%s' AND "
-                                         "times=1 AND state='open' AND JSON_VALUE(body,'$.order_no')='%s'",
-                                         id, id, id) == 1,
-                      "%s is not there once", id);
+        ck_assert_msg(
+            testing_ctl_number("SELECT COUNT(*) FROM dead_letter WHERE message_id='%s' AND order_no='%s' AND "
+                               "times=1 AND state='open' AND JSON_VALUE(CONVERT(body USING utf8mb4),'$.order_no')='%s'",
+                               id, id, id) == 1,
+            "%s is not there once", id);
     }
     ck_assert_int_eq(testing_ctl_number("SELECT COUNT(*) FROM dead_letter"), count);
 }

@@ -340,7 +340,8 @@ START_TEST(renews)
                            "topic='order.create' AND JSON_VALUE(headers,'$.\"orderd-replay-of\"')=%s AND "
                            "JSON_VALUE(headers,'$.\"message-id\"')='dead-r1' AND "
                            "JSON_VALUE(headers,'$.traceparent')='00-1-2-01' AND "
-                           "JSON_EXTRACT(headers,'$.\"orderd-attempt\"') IS NULL AND JSON_VALUE(payload,'$.amount')=%d",
+                           "JSON_EXTRACT(headers,'$.\"orderd-attempt\"') IS NULL AND JSON_VALUE(CONVERT(payload USING "
+                           "utf8mb4),'$.amount')=%d",
                            id, 2 * SALE_PRICE),
         1);
     ck_assert_int_eq(testing_ctl_number("SELECT COUNT(*) FROM dead_letter_made WHERE letter_id=%s AND kind='message' "
@@ -369,7 +370,7 @@ START_TEST(at_its_own_amount)
     CTL("dlq", "replay", id, "--confirm", "1", "-q");
     CTL_SAYS(EXIT_OK, "");
     ck_assert_int_eq(testing_ctl_number("SELECT COUNT(*) FROM local_message WHERE message_key='order.create:dead-r1' "
-                                        "AND JSON_VALUE(payload,'$.amount')=123"),
+                                        "AND JSON_VALUE(CONVERT(payload USING utf8mb4),'$.amount')=123"),
                      1);
 }
 END_TEST

@@ -124,10 +124,11 @@ START_TEST(told_by_the_database_clock)
     testing_admin("SET GLOBAL init_connect=DEFAULT");
     ck_assert_int_eq(testing_number("SELECT COUNT(*) FROM orders WHERE expires_at>'2035-12-31'"), 3);
     ck_assert_int_eq(
-        testing_number("SELECT COUNT(*) FROM local_message m,orders o WHERE m.topic='event.order.created' AND "
-                       "JSON_VALUE(m.payload,'$.orders[0].order_no')=o.order_no COLLATE ascii_bin AND "
-                       "ABS(TIMESTAMPDIFF(MICROSECOND,'1970-01-01',o.expires_at) DIV 1000-"
-                       "JSON_VALUE(m.payload,'$.orders[0].expires_at'))<60000"),
+        testing_number(
+            "SELECT COUNT(*) FROM local_message m,orders o WHERE m.topic='event.order.created' AND "
+            "JSON_VALUE(CONVERT(m.payload USING utf8mb4),'$.orders[0].order_no')=CONVERT(o.order_no USING utf8mb4) AND "
+            "ABS(TIMESTAMPDIFF(MICROSECOND,'1970-01-01',o.expires_at) DIV 1000-"
+            "JSON_VALUE(CONVERT(m.payload USING utf8mb4),'$.orders[0].expires_at'))<60000"),
         testing_number("SELECT COUNT(*) FROM local_message WHERE topic='event.order.created'"));
 }
 END_TEST
