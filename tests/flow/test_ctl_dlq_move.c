@@ -49,9 +49,9 @@ static void keep(const char *text)
 static int64_t fingerprint(void)
 {
     return testing_ctl_number(
-        "SELECT COALESCE(SUM(CAST(CONV(LEFT(MD5(CONCAT_WS('|',HEX(letter_key),HEX(message_id),HEX(content_type),"
+        "SELECT COALESCE(SUM(CAST(CONV(LEFT(SHA2(CONCAT_WS('|',HEX(letter_key),HEX(message_id),HEX(content_type),"
         "HEX(body),headers,reason,detail,queue,attempts,COALESCE(activity_id,'-'),COALESCE(order_no,'-'),state,times,"
-        "died_at,death_told)),12),16,10) AS SIGNED)),0) FROM dead_letter");
+        "died_at,death_told),256),12),16,10) AS SIGNED)),0) FROM dead_letter");
 }
 
 static void wipe(void)

@@ -107,8 +107,8 @@ static const char *rows_in(const char *state)
 static int64_t fingerprint(void)
 {
     return testing_ctl_number(
-        "SELECT COALESCE(BIT_XOR(CAST(CONV(LEFT(MD5(CONCAT_WS('|',id,message_key,topic,payload,"
-        "headers,state,attempts,due_at,lease_owner,lease_until,last_error,created_at,sent_at)),15)"
+        "SELECT COALESCE(BIT_XOR(CAST(CONV(LEFT(SHA2(CONCAT_WS('|',id,message_key,topic,payload,"
+        "headers,state,attempts,due_at,lease_owner,lease_until,last_error,created_at,sent_at),256),15)"
         ",16,10) AS UNSIGNED)),0) FROM local_message");
 }
 

@@ -403,14 +403,15 @@ START_TEST(many_that_were_closed)
         "INSERT INTO orders(order_no,activity_id,user_id,user_seq,sku_id,quantity,amount,shard,epoch,"
         "status,reserved_at,closed_at) SELECT CONCAT('c',seq),%" PRId64
         ",1+seq DIV 3,seq MOD 3,77,1,9900,seq MOD 4,1,IF(seq MOD 1000,'closed','rejected'),'2026-01-01',"
-        "'2026-01-02' FROM seq_0_to_%d",
+        "'2026-01-02' FROM " TESTING_NUMBERS " WHERE seq<=%d",
         sale_id, ORDERS - 1);
     /* Those of another sale lie between them. */
-    testing_ctl_run_sql("UPDATE orders SET id=id+1000000 WHERE id>%d;"
-                        "INSERT INTO orders(order_no,activity_id,user_id,user_seq,sku_id,quantity,amount,shard,epoch,"
-                        "status,reserved_at) SELECT CONCAT('x',seq),7,seq,0,77,1,9900,0,1,'pending','2026-01-01' FROM "
-                        "seq_1_to_100",
-                        ORDERS / 2);
+    testing_ctl_run_sql(
+        "UPDATE orders SET id=id+1000000 WHERE id>%d;"
+        "INSERT INTO orders(order_no,activity_id,user_id,user_seq,sku_id,quantity,amount,shard,epoch,"
+        "status,reserved_at) SELECT CONCAT('x',seq),7,seq,0,77,1,9900,0,1,'pending','2026-01-01' FROM " TESTING_NUMBERS
+        " WHERE seq BETWEEN 1 AND 100",
+        ORDERS / 2);
     sale_flush();
     before = entries_read();
     rebuild();

@@ -39,7 +39,7 @@ START_TEST(wrong_schema)
 
     misuse_measure();
     testing_ctl_run_sql(
-        "INSERT INTO schema_migration(version,name,checksum) VALUES(9999,'9999_of_tomorrow',UNHEX(SHA2('',256)))");
+        "INSERT INTO schema_migration(version,name,checksum) VALUES(9999,'9999_of_tomorrow',SHA2('',256))");
     other_schema("a schema of a newer orderd");
     testing_ctl_run_sql("DELETE FROM schema_migration WHERE version=9999");
     testing_ctl_run_sql("DELETE FROM schema_migration ORDER BY version DESC LIMIT 1");
