@@ -112,8 +112,8 @@ class Sale:
     def check(self, count):
         """The numbers of a figure must be right before it counts: orders, stock, one timer and one event for each."""
         got = sql("""SELECT COUNT(*), COUNT(DISTINCT order_no), (SELECT SUM(total - available) FROM activity_stock),
-                     (SELECT SUM(JSON_LENGTH(payload, '$.orders')) FROM local_message WHERE topic LIKE 'order.unpaid%'),
-                     (SELECT SUM(JSON_LENGTH(payload, '$.orders')) FROM local_message WHERE topic LIKE 'event.%') FROM orders""",
+                     (SELECT SUM(JSON_LENGTH(CONVERT(payload USING utf8mb4), '$.orders')) FROM local_message WHERE topic LIKE 'order.unpaid%'),
+                     (SELECT SUM(JSON_LENGTH(CONVERT(payload USING utf8mb4), '$.orders')) FROM local_message WHERE topic LIKE 'event.%') FROM orders""",
                   self.name)[0]
         if [int(float(n)) if n != 'NULL' else 0 for n in got] != [count] * 5:
             raise Failed(f'orders, different ones, units taken, timers and events are {got}, not {count} each')
