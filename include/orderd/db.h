@@ -8,13 +8,13 @@
  * mysql.tls means what conf says, whatever the client library. Where it comes to nothing db_open asks the server once
  * more, to say why; certificates are read at each call.
  *
- * A connection is only used where the server takes writes (DB_READ_ONLY otherwise): that is asked when it is opened, and
- * then once a second before a statement outside of a transaction, so that who only reads does not stay at a primary that
- * was demoted; an error "read-only" (1290 and others) means the same. Of mysql.hosts the first such server is taken,
- * after the one that was the primary last. As soon as one thread has found another, all connections of the process to the
- * old one answer DB_AWAY at their next statement outside of a transaction, without having sent it, whatever that server
- * says of itself. DB_READ_ONLY also where the process would begin with a server, or go over to one, while a second one takes
- * writes too.
+ * A connection is only used where the server takes writes (DB_READ_ONLY otherwise): that is asked when it is opened,
+ * and then once a second before a statement outside of a transaction, so that who only reads does not stay at a primary
+ * that was demoted; an error "read-only" (1290 and others) means the same. Of mysql.hosts the first such server is
+ * taken, after the one that was the primary last. As soon as one thread has found another, all connections of the
+ * process to the old one answer DB_AWAY at their next statement outside of a transaction, without having sent it,
+ * whatever that server says of itself. DB_READ_ONLY also where the process would begin with a server, or go over to
+ * one, while a second one takes writes too.
  *
  * Blocks at most mysql.connect_timeout (open; three times that where TLS fails; for each server of mysql.hosts) or
  * mysql.read_timeout per answer. */
@@ -85,7 +85,8 @@ ORDERD_MUST_CHECK bool db_query(struct db *db, struct slice sql, db_row_fn on_ro
 ORDERD_MUST_CHECK bool db_run_guarded(struct db *db, struct slice sql, bool *done, struct error *err);
 
 /* Whether db_insert_rows can be used for so many rows: library and server are MariaDB's, nothing between them takes it
- * away, and rows of up to 64 bytes a column, on the average, fit into a packet of the server. */
+ * away, and rows of up to 64 bytes a column, on the average, fit into a packet of the server. Not again on a connection
+ * where it failed by DB_UNKNOWN or INTERNAL. */
 bool db_takes_rows(const struct db *db, unsigned columns, size_t rows);
 
 /* The values of one column, a row's each. int64_t where there are no lengths, else text by pointer. nulls: NULL, or 1
@@ -99,7 +100,8 @@ struct db_column {
 /* One row for each set of values, in one round trip; only where db_takes_rows says so. sql: INSERT INTO ...
  * VALUES(...) of one row, with a ? for each of at most 32 columns; static, since it stays prepared for this connection
  * until another is given. A row that is refused ends it with that row's error, and those before it stand: for use in a
- * transaction. Costs the server two thirds of the same rows in text (docs/speed.md). */
+ * transaction. INTERNAL: fewer rows are there than were sent. Costs the server two thirds of the same rows in text
+ * (docs/speed.md). */
 ORDERD_MUST_CHECK bool db_insert_rows(struct db *db, const char *sql, const struct db_column *columns, unsigned count,
                                       size_t rows, struct error *err);
 

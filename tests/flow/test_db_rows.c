@@ -264,6 +264,42 @@ START_TEST(more_than_a_packet)
 }
 END_TEST
 
+/* A server that prepares nothing: said once, and then this connection does without. */
+START_TEST(nothing_is_prepared)
+{
+    int64_t before = number("SELECT @@global.max_prepared_stmt_count");
+    bool sent;
+
+    testing_administer("SET GLOBAL max_prepared_stmt_count=0");
+    run("BEGIN");
+    fill(1, 100);
+    sent = send(insert, 100);
+    testing_administer("SET GLOBAL max_prepared_stmt_count=%" PRId64, before);
+    ck_assert(!sent);
+    ck_assert_msg(err.code == ERROR_DB_UNKNOWN && strstr(err.text, "1461"), "%s", err.text);
+    ck_assert(db_usable(db) && !db_takes_rows(db, COLUMNS, 100));
+    db_rollback(db);
+    ck_assert_int_eq(number("SELECT COUNT(*) FROM t"), 0);
+    db_close(&db);
+    db = connect_again();
+    ck_assert(db_takes_rows(db, COLUMNS, 100));
+    ck_assert_ok(send(insert, 100), &err);
+}
+END_TEST
+
+START_TEST(fewer_than_were_sent)
+{
+    run("INSERT INTO t(id,n) VALUES(50,100000)");
+    run("BEGIN");
+    fill(1, 100);
+    ck_assert(!send("INSERT IGNORE INTO t(id,n,s) VALUES(?,?,?)", 100));
+    ck_assert_msg(err.code == ERROR_INTERNAL && strstr(err.text, "99 rows of 100"), "%s", err.text);
+    ck_assert(db_usable(db) && !db_takes_rows(db, COLUMNS, 100));
+    db_rollback(db);
+    ck_assert_int_eq(number("SELECT COUNT(*) FROM t"), 1);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("db_rows");
@@ -278,6 +314,8 @@ int main(void)
     tcase_add_test(t, killed_in_between);
     tcase_add_test(t, left_open);
     tcase_add_test(t, more_than_a_packet);
+    tcase_add_test(t, nothing_is_prepared);
+    tcase_add_test(t, fewer_than_were_sent);
     suite_add_tcase(suite, t);
     return testing_main(suite);
 }

@@ -37,6 +37,7 @@ struct db {
     struct {
         MYSQL_STMT *statement;
         const char *sql; /* the caller's, by which it is known again */
+        bool refused;    /* not on this connection: it failed in a way that may have nothing to do with the rows */
     } rows;              /* what db_insert_rows has prepared last */
 };
 

@@ -2,6 +2,7 @@
  * and the server, which says so at connecting; a proxy between may take it away. */
 #include "db_private.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 #include "orderd/check.h"
@@ -20,14 +21,22 @@ bool db_takes_rows(const struct db *db, unsigned columns, size_t rows)
     unsigned long above_32 = 0; /* the flags that MySQL has not, bit 32 as bit 0 */
 
     mariadb_get_infov(db->handle, MARIADB_CONNECTION_EXTENDED_SERVER_CAPABILITIES, &above_32);
-    return db->vendor == DB_MARIADB && above_32 & (MARIADB_CLIENT_STMT_BULK_OPERATIONS >> 32) && rows <= ROWS_MAX &&
+    return !db->rows.refused && db->vendor == DB_MARIADB && above_32 & (MARIADB_CLIENT_STMT_BULK_OPERATIONS >> 32) &&
+           rows <= ROWS_MAX &&
            (db->packet_limit == 0 || (uint64_t)rows * columns * COLUMN_BYTES < (uint64_t)db->packet_limit);
 }
 
-static bool failed(struct db *db, const char *what, struct error *err)
+/* An error that nothing is known of may be the way's and not the rows' (1461: the server prepares no more statements;
+ * 1243: somebody between has forgotten ours), and would then come back with every batch. */
+static bool failed(struct db *db, struct error *err)
 {
-    return db_fail_as(db, mysql_stmt_errno(db->rows.statement), mysql_stmt_error(db->rows.statement),
-                      mysql_stmt_sqlstate(db->rows.statement), what, err);
+    db_fail_as(db, mysql_stmt_errno(db->rows.statement), mysql_stmt_error(db->rows.statement),
+               mysql_stmt_sqlstate(db->rows.statement), "", err);
+    if (err->code == ERROR_DB_UNKNOWN) {
+        db->rows.refused = true;
+        db_forget_rows(db);
+    }
+    return false;
 }
 
 static bool prepare(struct db *db, const char *sql, struct error *err)
@@ -41,7 +50,7 @@ static bool prepare(struct db *db, const char *sql, struct error *err)
         db->rows.sql = sql;
         return true;
     }
-    failed(db, "", err);
+    failed(db, err);
     db_forget_rows(db);
     return false;
 }
@@ -52,6 +61,17 @@ static void bind_column(MYSQL_BIND *bind, const struct db_column *column)
     bind->buffer_type = column->lengths ? MYSQL_TYPE_STRING : MYSQL_TYPE_LONGLONG;
     bind->length = (unsigned long *)column->lengths;
     bind->u.indicator = (char *)column->nulls;
+}
+
+/* Bulk execution is young, and proxies pass it on: an order that is not there must not be committed as one that is. */
+static bool are_all_there(struct db *db, size_t rows, struct error *err)
+{
+    uint64_t there = mysql_stmt_affected_rows(db->rows.statement);
+
+    if (there == rows)
+        return true;
+    db->rows.refused = true;
+    return error_set(err, ERROR_INTERNAL, "the server inserted %" PRIu64 " rows of %zu", there, rows);
 }
 
 bool db_insert_rows(struct db *db, const char *sql, const struct db_column *columns, unsigned count, size_t rows,
@@ -69,9 +89,9 @@ bool db_insert_rows(struct db *db, const char *sql, const struct db_column *colu
     for (unsigned i = 0; i < count; i++)
         bind_column(&binds[i], &columns[i]);
     mysql_stmt_attr_set(db->rows.statement, STMT_ATTR_ARRAY_SIZE, &array_size);
-    if (mysql_stmt_bind_param(db->rows.statement, binds) == 0 && mysql_stmt_execute(db->rows.statement) == 0)
-        return true;
-    return failed(db, "", err);
+    if (mysql_stmt_bind_param(db->rows.statement, binds) != 0 || mysql_stmt_execute(db->rows.statement) != 0)
+        return failed(db, err);
+    return are_all_there(db, rows, err);
 }
 
 void db_forget_rows(struct db *db)
