@@ -3,9 +3,11 @@
 #include "testing_lane.h"
 #include "testing_letters.h"
 
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "orderd/metric.h"
 #include "orderd/order_store.h"
 
 #define STOCK 2000
@@ -175,7 +177,8 @@ START_TEST(lost_answers)
 }
 END_TEST
 
-/* SIGKILL before the rows, between them and the COMMIT, after it, and before the acknowledgement; then another process. */
+/* SIGKILL before the rows, between them and the COMMIT, after it, and before the acknowledgement; then another process.
+ */
 static const char *const kills[] = {"create.before_persist=kill@1", "create.before_commit=kill@1",
                                     "create.after_commit=kill@1", "create.before_ack=kill@1"};
 
@@ -214,6 +217,54 @@ START_TEST(killed_connections)
 }
 END_TEST
 
+static bool conflicts(uint64_t least)
+{
+    struct metric_sum sum;
+
+    metric_read(&sum);
+    return sum.counters[METRIC_DB_CONFLICTS] >= least;
+}
+
+/* The lane has passed its first order, and takes all that comes. Order 2 waits alone at a gate until the others have
+ * arrived: they are one batch, which no try can write. */
+static void gather_behind_the_second(void)
+{
+    testing_sql("CREATE TABLE gate(id INT) ENGINE=InnoDB");
+    testing_admin("CREATE TRIGGER conflict BEFORE INSERT ON orders FOR EACH ROW IF NEW.user_id>2 OR NEW.user_id=2 AND "
+                  "NOT EXISTS(SELECT "
+                  "1 FROM gate) THEN SIGNAL SQLSTATE '40001' SET MYSQL_ERRNO=1213; END IF");
+    publish_range(1, 1);
+    testing_lane_start(1);
+    testing_wait_orders(1, 10000);
+    publish_range(2, 2);
+    testing_wait(conflicts(1), 10000, "the first tries");
+    publish_range(3, MANY);
+    testing_wait(testing_waiting() == 0, 10000, "the lane has them all");
+    testing_sql("INSERT INTO gate VALUES(1)");
+    testing_wait_orders(2, 10000);
+}
+
+/* However often one batch is tried, it holds no more memory (nothing is counted where the allocator is a sanitizer's).
+ */
+START_TEST(tried_again_and_again)
+{
+    struct metric_sum sum;
+    size_t before;
+
+    setup_lane();
+    gather_behind_the_second();
+    metric_read(&sum);
+    testing_wait(conflicts(sum.counters[METRIC_DB_CONFLICTS] + 5), 10000, "the first tries of many");
+    before = mallinfo2().uordblks;
+    testing_wait(conflicts(sum.counters[METRIC_DB_CONFLICTS] + 65), 40000, "many tries");
+    ck_assert_uint_lt(mallinfo2().uordblks, before + 2500000);
+    testing_admin("DROP TRIGGER conflict");
+    testing_wait_orders(MANY, 20000);
+    testing_lane_stop();
+    testing_assert_orders(MANY, STOCK);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("create_rows");
@@ -227,6 +278,7 @@ int main(void)
     tcase_add_loop_test(t, lost_answers, 0, (int)(sizeof lost / sizeof *lost));
     tcase_add_test(t, killed_processes);
     tcase_add_test(t, killed_connections);
+    tcase_add_test(t, tried_again_and_again);
     suite_add_tcase(s, t);
     return testing_main(s);
 }

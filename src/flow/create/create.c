@@ -28,11 +28,14 @@ static unsigned queue_of(const struct conf *conf, unsigned index)
     return index < lanes ? 1 + index % queues : queues + 1 + (index - lanes);
 }
 
+#define ROWS_CHUNK ((size_t)64 * 1024)
+
 static void open_own(struct lane *lane)
 {
     struct create *own = create_of(lane);
 
     own->activities = activity_cache_create();
+    own->rows = arena_create(ROWS_CHUNK);
     backoff_init(&own->conflict, 1, 100, backoff_seed());
 }
 
@@ -41,6 +44,7 @@ static void close_own(struct lane *lane)
     struct create *own = create_of(lane);
 
     activity_cache_destroy(&own->activities);
+    arena_destroy(&own->rows);
     strbuf_release(&own->sql);
 }
 

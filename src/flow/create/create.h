@@ -38,6 +38,7 @@ struct item {
 struct create {
     struct activity_cache *activities;
     struct strbuf sql;
+    struct arena *rows; /* of the transaction; the batch's would grow with every try */
     struct backoff conflict;
     int reading_first; /* batches yet for which the table is read before the insert */
     unsigned probe;    /* which item of a storm's batch asks next */

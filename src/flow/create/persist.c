@@ -58,8 +58,11 @@ static void compose(struct lane *lane, struct item **set, size_t count, struct w
  * (a stopped process, a cut line) is put out by the server: db_open sets a time-out. */
 static bool write_rows(struct lane *lane, const struct write *w, struct error *err)
 {
+    struct arena *arena = create_of(lane)->rows;
+
+    arena_reset(arena);
     return db_run(lane->db, slice_of("BEGIN"), err) &&
-           order_store_insert_rows(lane->db, lane->arena, w->orders, w->timeouts, w->count, err);
+           order_store_insert_rows(lane->db, arena, w->orders, w->timeouts, w->count, err);
 }
 
 static bool commit(struct lane *lane, const struct write *w, struct error *err)
