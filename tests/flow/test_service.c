@@ -16,7 +16,8 @@
 
 #include "orderd/clock.h"
 
-/* 2 * (mysql.read_timeout + broker.call_timeout) + 10 s, as configured here. */
+/* 2 * (mysql.read_timeout + broker.call_timeout) + 10 s, as configured here: longer than a round of new connections,
+ * which takes four times broker.connect_timeout, and broker.call_timeout. */
 #define BEAT_LIMIT_MS 15000
 
 struct manager {
@@ -115,7 +116,7 @@ static void setup(void)
     testing_ctl_configure(&(struct testing_ctl_conf){
         .db_more =
             "read_timeout = \"2s\"; lock_wait_timeout = \"1s\"; connect_timeout = \"1s\"; reconnect_max = \"100ms\";",
-        .mq_more = "call_timeout = \"500ms\";",
+        .mq_more = "call_timeout = \"500ms\"; connect_timeout = \"1s\";",
         .more = more});
     sale_queue_empty();
     for (int n = 0; n < 2; n++)

@@ -81,7 +81,7 @@ X(LANE_PARKED, WARNING, -5, "lane_parked", "retries or dead letters cannot be pu
 X(LANE_RETURNED, WARNING, 1, "lane_returned", "lane gave its deliveries back to the broker and waits")
 X(LANE_CAREFUL, ERROR, 1, "lane_careful", "messages came back several times, as after crashes; they are now taken one at a time")
 X(LANE_CONFIDENT, INFO, 1, "lane_confident", "the suspicious messages are through; the full window is used again")
-X(LANE_OVER, INFO, 1, "lane_over", "the queue that was one too many is deleted; its lane rests")
+X(LANE_OVER, INFO, 0, "lane_over", "the queue that was one too many is deleted; its lane rests")
 X(LANE_RESUMED, INFO, 1, "lane_resumed", "lane goes on")
 
 /* changes of orders */
