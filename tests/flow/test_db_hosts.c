@@ -2,6 +2,7 @@
  * what is said where there is none. Each test leaves them as they were: a takes writes, b replicates and takes none. */
 #include "testing.h"
 
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -235,6 +236,44 @@ START_TEST(the_whole_process_goes_over)
 }
 END_TEST
 
+struct slow {
+    struct conf conf;
+    struct error err;
+    struct db *db;
+};
+
+static void *open_slowly(void *arg)
+{
+    struct slow *slow = arg;
+
+    slow->db = db_open(&slow->conf, &slow->err);
+    return NULL;
+}
+
+/* A thread waits for the old one's answer, while another finds the new one: the old one's yes comes too late. */
+START_TEST(a_late_answer_leads_nobody_back)
+{
+    struct slow slow = {.conf = *conf};
+    struct db *db = opened_at(a);
+    pthread_t thread;
+
+    db_close(&db);
+    slow.conf.mysql_connect_timeout = 20000;
+    pair("freeze a");
+    ck_assert_int_eq(pthread_create(&thread, NULL, open_slowly, &slow), 0);
+    pair("sql b 'SET GLOBAL read_only=0'");
+    db = opened_at(b); /* two time-outs later: the thread has long begun */
+    pair("thaw a");
+    ck_assert_int_eq(pthread_join(thread, NULL), 0);
+    ck_assert_ptr_null(slow.db);
+    ck_assert_msg(slow.err.code == ERROR_DB_AWAY && strstr(slow.err.text, "meanwhile the primary is"), "%s: %s",
+                  error_code_name(slow.err.code), slow.err.text);
+    ck_assert_ptr_nonnull(strstr(slow.err.text, b));
+    ck_assert_ok(reads(db), &err);
+    db_close(&db);
+}
+END_TEST
+
 /* Who begins cannot know which is the truth. */
 START_TEST(takes_none_of_two_that_can_be_written)
 {
@@ -339,6 +378,7 @@ int main(void)
     tcase_add_test(t, leaves_a_server_that_was_demoted);
     tcase_add_test(t, does_not_ask_inside_a_transaction);
     tcase_add_test(t, the_whole_process_goes_over);
+    tcase_add_test(t, a_late_answer_leads_nobody_back);
     tcase_add_test(t, takes_none_of_two_that_can_be_written);
     tcase_add_test(t, a_replica_that_hangs);
     tcase_add_test(t, doctor_looks_at_each);

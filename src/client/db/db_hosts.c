@@ -34,6 +34,7 @@ struct search {
     const struct conf *conf;
     unsigned list;
     bool known; /* there was a primary when we began */
+    unsigned generation;
     struct conf_node first;
     unsigned asked, read_only, setup;
     char why[ERROR_TEXT_MAX];
@@ -56,6 +57,7 @@ static void begin(struct search *s)
     s->list = primary.list;
     s->known = primary.known;
     s->first = primary.node;
+    s->generation = atomic_load(&primary.generation);
     CHECK_ZERO(pthread_mutex_unlock(&primary.lock));
 }
 
@@ -64,12 +66,17 @@ static void describe(const struct conf_node *node, char out[DB_PEER_MAX])
     snprintf(out, DB_PEER_MAX, strchr(node->host, ':') ? "[%s]:%d" : "%s:%d", node->host, node->port);
 }
 
-/* What is found is the whole process' from now on. */
-static void settle(struct search *s, struct db *db, const struct conf_node *node)
+/* Under the lock. Another thread has found another one since we began: it saw later than we did, and its word stands. A
+ * slow login at a server that was left meanwhile would lead everybody back there. */
+static bool is_overtaken(const struct search *s, const struct conf_node *node)
 {
-    char from[DB_PEER_MAX] = "";
+    return primary.list == s->list && primary.known && atomic_load(&primary.generation) != s->generation &&
+           !same(&primary.node, node);
+}
 
-    CHECK_ZERO(pthread_mutex_lock(&primary.lock));
+/* Under the lock. */
+static void adopt(const struct search *s, struct db *db, const struct conf_node *node, char from[DB_PEER_MAX])
+{
     if (primary.list == s->list && !(primary.known && same(&primary.node, node))) {
         if (primary.known)
             describe(&primary.node, from);
@@ -79,9 +86,25 @@ static void settle(struct search *s, struct db *db, const struct conf_node *node
     }
     db->list = s->list;
     db->generation = atomic_load(&primary.generation);
+}
+
+/* What is found is the whole process' from now on. */
+static bool settle(const struct search *s, struct db *db, const struct conf_node *node, struct error *err)
+{
+    char from[DB_PEER_MAX] = "", other[DB_PEER_MAX] = "";
+
+    CHECK_ZERO(pthread_mutex_lock(&primary.lock));
+    if (is_overtaken(s, node))
+        describe(&primary.node, other);
+    else
+        adopt(s, db, node, from);
     CHECK_ZERO(pthread_mutex_unlock(&primary.lock));
+    if (other[0])
+        return error_set(err, ERROR_DB_AWAY, "MySQL at %s took writes, but meanwhile the primary is %s", db->peer,
+                         other);
     if (from[0])
         log_event(LOG_EVENT_DB_SWITCHED, LOG_STR("from", from), LOG_STR("to", db->peer));
+    return true;
 }
 
 bool db_hosts_moved(struct db *db, char other[DB_PEER_MAX])
@@ -187,13 +210,11 @@ static struct db *try(struct search *s, const struct conf_node *node, bool *ends
         note(s, &own);
         return NULL;
     }
-    if (!is_only_one(s, node, db, err)) {
-        *ends = true;
-        db_close(&db);
-        return NULL;
-    }
-    settle(s, db, node);
-    return db;
+    if (is_only_one(s, node, db, err) && settle(s, db, node, err))
+        return db;
+    *ends = true;
+    db_close(&db);
+    return NULL;
 }
 
 /* Where some server is only away, or waits to be promoted, waiting helps. */
