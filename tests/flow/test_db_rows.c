@@ -246,6 +246,27 @@ START_TEST(left_open)
 }
 END_TEST
 
+/* Also where it had only locked them, as payments and cancellations do before they write. */
+START_TEST(left_locked)
+{
+    struct db *stopped = db;
+    bool free_again = false;
+
+    fill(1, 100);
+    ck_assert_ok(send(insert, 100), &err);
+    run("BEGIN");
+    ck_assert_int_eq(number("SELECT COUNT(*) FROM (SELECT id FROM t WHERE id BETWEEN 5 AND 9 FOR UPDATE) AS locked"),
+                     5);
+    db = connect_again();
+    for (int64_t end = testing_now_ms() + 15000; !free_again && testing_now_ms() < end;)
+        free_again = db_run(db, slice_of("UPDATE t SET s='x' WHERE id=7"), &err);
+    ck_assert_ok(free_again, &err);
+    ck_assert(!db_run(stopped, slice_of("COMMIT"), &err));
+    ck_assert_msg(err.code == ERROR_DB_LOST, "%s: %s", error_code_name(err.code), err.text);
+    db_close(&stopped);
+}
+END_TEST
+
 /* A statement over the server's limit would cost the connection: such a server gets text, in pieces as ever. */
 START_TEST(more_than_a_packet)
 {
@@ -313,6 +334,7 @@ int main(void)
     tcase_add_test(t, one_that_is_refused);
     tcase_add_test(t, killed_in_between);
     tcase_add_test(t, left_open);
+    tcase_add_test(t, left_locked);
     tcase_add_test(t, more_than_a_packet);
     tcase_add_test(t, nothing_is_prepared);
     tcase_add_test(t, fewer_than_were_sent);

@@ -52,13 +52,15 @@ static void note_server(struct db *db)
 }
 
 /* A process that is stopped, or cut off, in the middle of a transaction keeps its rows locked no longer than we
- * ourselves would wait for an answer. MySQL has no such limit; nor has it transactions of ours that stay open between
- * two round trips while new orders are written (db_insert_rows). */
+ * ourselves would wait for an answer, also where it has written nothing yet (the first limit is for all transactions,
+ * the second, which a server may have set otherwise, goes before it). MySQL has no such limit; nor has it transactions
+ * of ours that stay open between two round trips while new orders are written (db_insert_rows). */
 static void add_idle_limit(char *sql, size_t size, const struct conf *conf)
 {
     size_t len = strlen(sql);
+    int limit_s = (int)(conf->mysql_read_timeout / 1000);
 
-    snprintf(sql + len, size - len, ",idle_write_transaction_timeout=%d", (int)(conf->mysql_read_timeout / 1000));
+    snprintf(sql + len, size - len, ",idle_transaction_timeout=%d,idle_write_transaction_timeout=%d", limit_s, limit_s);
 }
 
 /* Whatever global setting would change what our statements mean: a limit that cuts answers short, a COMMIT that begins
