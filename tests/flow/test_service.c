@@ -16,9 +16,9 @@
 
 #include "orderd/clock.h"
 
-/* 2 * (mysql.read_timeout + broker.call_timeout) + 10 s, as configured here: longer than a round of new connections,
- * which takes four times broker.connect_timeout, and broker.call_timeout. */
-#define BEAT_LIMIT_MS 15000
+/* 2 * (mysql.read_timeout + broker.call_timeout) + 3 * mysql.connect_timeout + 10 s, as configured here: longer than a
+ * round of new connections, which takes four times broker.connect_timeout, and broker.call_timeout. */
+#define BEAT_LIMIT_MS 18000
 
 struct manager {
     int fd;

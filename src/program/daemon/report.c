@@ -10,12 +10,13 @@
 
 /* A lane that has not gone round for so long is stuck in a call that nothing ends: let the service manager restart us.
  * Above the longest legal stay: a statement (mysql.read_timeout) and a broker call, each at most a minute or two, and a
- * look at each server of mysql.hosts; or a new connection to a broker none of whose hosts answers (orderd/broker.h says
- * how long that may take). */
+ * login at each server of mysql.hosts, with what db_open says it may take; or a new connection to a broker none of
+ * whose hosts answers (orderd/broker.h says how long that may take). */
 int64_t report_beat_limit_ms(const struct conf *conf)
 {
-    int64_t calls = 2 * (conf->mysql_read_timeout + conf->broker_call_timeout) +
-                    (int64_t)conf_node_count(conf->mysql_hosts) * conf->mysql_connect_timeout;
+    int64_t servers = conf_node_count(conf->mysql_hosts) > 0 ? (int64_t)conf_node_count(conf->mysql_hosts) : 1;
+    int64_t calls =
+        2 * (conf->mysql_read_timeout + conf->broker_call_timeout) + servers * 3 * conf->mysql_connect_timeout;
     int64_t connecting = 4 * conf->broker_connect_timeout + conf->broker_call_timeout;
 
     return (calls > connecting ? calls : connecting) + 10000;
