@@ -233,7 +233,7 @@ void testing_rows(const char *topic, const char *prefix, int from, int to)
                 "(SELECT 0 d UNION SELECT 1 UNION SELECT 2 UNION SELECT 3 UNION SELECT 4 UNION SELECT 5 UNION SELECT 6 "
                 "UNION SELECT 7 UNION SELECT 8 UNION SELECT 9) d,"
                 "(SELECT 0 d UNION SELECT 1 UNION SELECT 2 UNION SELECT 3 UNION SELECT 4 UNION SELECT 5) e) AS numbers "
-                "WHERE n BETWEEN %d AND %d",
+                "WHERE n BETWEEN %d AND %d ORDER BY n",
                 topic, prefix, topic, from, from, to);
     ck_assert_int_le(to - from, 59999);
 }
