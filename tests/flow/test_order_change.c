@@ -432,7 +432,9 @@ START_TEST(few_statements)
 {
     int64_t few = statements_for(0, 6), many = statements_for(1000, 400);
 
-    ck_assert_int_eq(few, many);
+    /* But for the looks, once a second, whether the server still takes writes (db.h). */
+    ck_assert_int_ge(many, few - 1);
+    ck_assert_int_le(many, few + 1);
     ck_assert_int_le(many, 16);
     ck_assert_int_eq(available(), STOCK - 2 * (3 + 200));
 }
