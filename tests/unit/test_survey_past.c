@@ -253,7 +253,7 @@ START_TEST(nothing_twice_and_nothing_left_out)
     while (rows < WORLD / 8)
         live();
     survey_past_begin(&past, now - 10);
-    for (int i = 0; i < 2000; i++) {
+    for (int i = 0; i < 6000; i++) {
         live();
         if (dice(4) == 0)
             count_slice(&past, dice(3) ? past.front : now - 10);
