@@ -136,6 +136,9 @@ static bool no_connection(struct db *db, const struct conf *conf, const struct d
 
     if (db_tls_refused(db, conf, site, err))
         return false;
+    if (db->late)
+        return error_set(err, ERROR_DB_AWAY, "cannot connect to MySQL at %s as %s: it does not go on with the login",
+                         db->peer, conf->mysql_user);
     snprintf(what, sizeof what, "cannot connect to MySQL at %s as %s", db->peer, conf->mysql_user);
     db_fail(db, what, err);
     if (hint(number)[0])
@@ -157,15 +160,11 @@ static void name_peer(struct db *db, const struct db_site *site)
 static bool log_in(struct db *db, const struct conf *conf, const struct db_site *site, int64_t connect_ms,
                    struct error *err)
 {
-    const unsigned long flags = CLIENT_MULTI_STATEMENTS | CLIENT_FOUND_ROWS;
-    const char *socket = site->socket[0] ? site->socket : NULL;
-
     name_peer(db, site);
     if (!db_tls_check_files(db, conf, site, err) || !db_tls_check_loopback(db, conf, site, err))
         return false;
     set_options(db->handle, conf, site, connect_ms);
-    if (mysql_real_connect(db->handle, socket ? "localhost" : site->host, conf->mysql_user, conf->mysql_password_file,
-                           conf->mysql_database, socket ? 0 : (unsigned)site->port, socket, flags))
+    if (db_login(db, conf, site, connect_ms))
         return db_tls_check(db, conf, site, err);
     return no_connection(db, conf, site, err);
 }

@@ -27,6 +27,7 @@ struct db {
     int64_t packet_limit;      /* of this session, in bytes; 0 until it is known */
     int64_t clock_ahead;       /* ms: the server's clock less our monotonic one */
     int64_t clock_asked;       /* monotonic ms: when that was found */
+    bool late;                 /* the login took longer than it may, and was given up */
     bool dead;                 /* the connection is of no use any more */
     int64_t read_only;         /* why it cannot be written, when it was asked last; 0: it can */
     int64_t primary_asked;     /* monotonic ms: when that was */
@@ -58,6 +59,9 @@ enum error_code db_error_code(enum db_vendor vendor, unsigned number, const char
  * (DB_READ_ONLY); else that is told there. connect_ms: instead of mysql.connect_timeout. */
 ORDERD_MUST_CHECK struct db *db_connect(const struct conf *conf, const struct db_site *site, int64_t connect_ms,
                                         bool *writable, struct error *err);
+
+/* db_login.c: the login alone. false: see the handle's error, or db->late. */
+ORDERD_MUST_CHECK bool db_login(struct db *db, const struct conf *conf, const struct db_site *site, int64_t connect_ms);
 
 /* db_hosts.c: db_open for mysql.hosts. */
 ORDERD_MUST_CHECK struct db *db_hosts_open(const struct conf *conf, struct error *err);

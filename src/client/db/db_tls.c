@@ -118,7 +118,7 @@ bool db_tls_refused(struct db *db, const struct conf *conf, const struct db_site
     unsigned number = mysql_errno(db->handle);
     bool cut_off = number == CR_SERVER_LOST && s.peer.cert; /* a refusal of ours may get lost in the end of it all */
 
-    if (mode_of(conf, site) == CONF_MYSQL_TLS_OFF || !(number == CR_SSL_CONNECTION_ERROR || cut_off))
+    if (mode_of(conf, site) == CONF_MYSQL_TLS_OFF || !(number == CR_SSL_CONNECTION_ERROR || cut_off || db->late))
         return false;
     db_probe(&s, site->port, conf->mysql_connect_timeout);
     if (s.fault != TLS_FAULT_NONE)
