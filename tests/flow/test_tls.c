@@ -31,7 +31,7 @@ static const struct {
 struct want {
     const char *host, *port, *tls, *ca, *cert, *key, *user, *timeout;
     const char *hosts; /* of MySQL; else there is no such list */
-    const char *auth; /* of the broker */
+    const char *auth;  /* of the broker */
 };
 
 static const char *file(const char *name)
@@ -433,17 +433,24 @@ END_TEST
 
 /* ---- what goes wrong on the server ---- */
 
+/* MySQL stays with the one it has: it takes none that has expired, and serves such a one only if that happens later. */
+static bool is_taken(enum server server, const char *name)
+{
+    return !(server == MYSQL && testing_mysql() && strcmp(name, "expired") == 0);
+}
+
 /* Gives all three another certificate, without a restart of any. */
 static void exchange(const char *name)
 {
+    const char *reload = testing_mysql() ? "ALTER INSTANCE RELOAD TLS" : "FLUSH SSL";
     char command[2000];
 
     snprintf(command, sizeof command,
              "cp %s.pem %s && cp %s.key %s && %s -e '%s' && %s -q eval 'ssl:clear_pem_cache().' >/dev/null && "
              "redis-cli -p %s CONFIG SET tls-cert-file %s >/dev/null",
              file(name), file("in-use.pem"), file(name), file("in-use.key"), testing_env("TLS_MARIADB"),
-             testing_mysql() ? "ALTER INSTANCE RELOAD TLS" : "FLUSH SSL", testing_env("TLS_RABBITMQCTL"),
-             testing_env("TLS_KV_PORT"), file("in-use.pem"));
+             is_taken(MYSQL, name) ? reload : "DO 0", testing_env("TLS_RABBITMQCTL"), testing_env("TLS_KV_PORT"),
+             file("in-use.pem"));
     ck_assert_msg(system(command) == 0, "%s", command);
 }
 
@@ -492,9 +499,11 @@ START_TEST(wrong_certificate)
             "its certificate is for elsewhere.invalid, not for 127.0.0.1; set {group}.host to a name it has, "
             "or have it made for 127.0.0.1");
     exchange("expired");
-    for (int i = 0; i < SERVERS; i++)
-        assert_refused((enum server)i, &(struct want){0}, servers[i].setup,
-                       "its certificate has expired (localhost, valid from 20");
+    for (int i = 0; i < SERVERS; i++) {
+        if (is_taken((enum server)i, "expired"))
+            assert_refused((enum server)i, &(struct want){0}, servers[i].setup,
+                           "its certificate has expired (localhost, valid from 20");
+    }
     assert_reached(MYSQL, &(struct want){.tls = "required"}, "TLS_"); /* whoever it is */
     exchange("server");
     for (int i = 0; i < SERVERS; i++)
