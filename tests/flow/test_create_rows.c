@@ -159,6 +159,16 @@ START_TEST(stock_for_some_only)
 }
 END_TEST
 
+/* Whatever was done to the lanes: in the end each order has its row, once, and no message is left. */
+static void assert_all(int count)
+{
+    testing_wait_orders(count, 30000);
+    testing_wait(testing_waiting() == 0, 5000, "all are taken");
+    testing_lane_stop();
+    testing_assert_orders(count, STOCK);
+    ck_assert_int_eq(testing_dead_letters(0, ""), 0);
+}
+
 /* Lost between the rows and the COMMIT, or after it took effect. */
 static const char *const lost[] = {"create.before_commit=fail@1", "create.after_commit=fail@1",
                                    "create.before_commit=fail@2"};
@@ -169,11 +179,7 @@ START_TEST(lost_answers)
     setup_lane();
     publish_range(1, MANY);
     testing_lane_start(2);
-    testing_wait_orders(MANY, 20000);
-    testing_wait(testing_waiting() == 0, 5000, "all are taken");
-    testing_lane_stop();
-    testing_assert_orders(MANY, STOCK);
-    ck_assert_int_eq(testing_dead_letters(0, ""), 0);
+    assert_all(MANY);
 }
 END_TEST
 
@@ -189,11 +195,7 @@ START_TEST(killed_processes)
     for (size_t i = 0; i < sizeof kills / sizeof *kills; i++)
         testing_crash_at(kills[i]);
     testing_lane_start(1);
-    testing_wait_orders(MANY, 20000);
-    testing_wait(testing_waiting() == 0, 5000, "all are taken");
-    testing_lane_stop();
-    testing_assert_orders(MANY, STOCK);
-    ck_assert_int_eq(testing_dead_letters(0, ""), 0);
+    assert_all(MANY);
 }
 END_TEST
 
@@ -209,11 +211,7 @@ START_TEST(killed_connections)
             "db='%s') DO KILL p.id; END FOR; END",
             testing_schema());
     }
-    testing_wait_orders(1500, 30000);
-    testing_wait(testing_waiting() == 0, 5000, "all are taken");
-    testing_lane_stop();
-    testing_assert_orders(1500, STOCK);
-    ck_assert_int_eq(testing_dead_letters(0, ""), 0);
+    assert_all(1500);
 }
 END_TEST
 
