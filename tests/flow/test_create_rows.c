@@ -169,7 +169,7 @@ static void assert_all(int count)
     ck_assert_int_eq(testing_dead_letters(0, ""), 0);
 }
 
-/* Lost between the rows and the COMMIT, or after it took effect. */
+/* Lost before the COMMIT, or after it took effect: of the first transactions, which are small ones (see below). */
 static const char *const lost[] = {"create.before_commit=fail@1", "create.after_commit=fail@1",
                                    "create.before_commit=fail@2"};
 
@@ -183,7 +183,8 @@ START_TEST(lost_answers)
 }
 END_TEST
 
-/* SIGKILL before the rows, between them and the COMMIT, after it, and before the acknowledgement; then another process.
+/* SIGKILL around a process' first transaction, with many orders waiting; then another process. A lane begins with a
+ * window of one, so that first transaction is a small one; an open one with rows in binary is cut off in flow_db_rows.
  */
 static const char *const kills[] = {"create.before_persist=kill@1", "create.before_commit=kill@1",
                                     "create.after_commit=kill@1", "create.before_ack=kill@1"};
