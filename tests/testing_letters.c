@@ -149,20 +149,31 @@ void testing_faults(const char *faults)
 #endif
 }
 
-void testing_crash_at(const char *fault)
+pid_t testing_crash_begin(const char *fault)
 {
     pid_t pid = fork();
-    int status;
 
     ck_assert_int_ge(pid, 0);
     if (pid == 0) {
         testing_faults(fault);
         testing_lane_start(1);
-        clock_sleep_ms(10000);
+        clock_sleep_ms(30000);
         _exit(1);
     }
-    ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+    return pid;
+}
+
+void testing_crash_end(pid_t victim, const char *fault)
+{
+    int status;
+
+    ck_assert_int_eq(waitpid(victim, &status, 0), victim);
     ck_assert_msg(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL, "%s was not passed", fault);
+}
+
+void testing_crash_at(const char *fault)
+{
+    testing_crash_end(testing_crash_begin(fault), fault);
 }
 
 static void tell(const struct broker_delivery *d)

@@ -45,5 +45,8 @@ void testing_assert_stripped(const struct broker_delivery *d);
 void testing_faults(const char *faults);
 /* Runs a lane and a relay in a process of their own until that fault, a kill, ends it; fails where it does not. */
 void testing_crash_at(const char *fault);
+/* The same in two steps, for a test that does something meanwhile, within 30 s. */
+pid_t testing_crash_begin(const char *fault);
+void testing_crash_end(pid_t victim, const char *fault);
 
 #endif

@@ -175,7 +175,7 @@ static const char *const lost[] = {"create.before_commit=fail@1", "create.after_
 
 START_TEST(lost_answers)
 {
-    setenv("ORDERD_FAULT", lost[_i], 1);
+    testing_faults(lost[_i]);
     setup_lane();
     publish_range(1, MANY);
     testing_lane_start(2);
@@ -184,8 +184,7 @@ START_TEST(lost_answers)
 END_TEST
 
 /* SIGKILL around a process' first transaction, with many orders waiting; then another process. A lane begins with a
- * window of one, so that first transaction is a small one; an open one with rows in binary is cut off in flow_db_rows.
- */
+ * window of one, so that first transaction is a small one. */
 static const char *const kills[] = {"create.before_persist=kill@1", "create.before_commit=kill@1",
                                     "create.after_commit=kill@1", "create.before_ack=kill@1"};
 
@@ -224,24 +223,69 @@ static bool conflicts(uint64_t least)
     return sum.counters[METRIC_DB_CONFLICTS] >= least;
 }
 
-/* The lane has passed its first order, and takes all that comes. Order 2 waits alone at a gate until the others have
- * arrived: they are one batch, which no try can write. */
-static void gather_behind_the_second(void)
+/* ---- one large batch ---- */
+
+/* Refuses what somebody may try again: order 2 until the gate is open, and others on a condition. */
+static void close_gate(const char *others)
 {
     testing_sql("CREATE TABLE gate(id INT) ENGINE=InnoDB");
-    testing_admin("CREATE TRIGGER conflict BEFORE INSERT ON orders FOR EACH ROW IF NEW.user_id>2 OR NEW.user_id=2 AND "
-                  "NOT EXISTS(SELECT "
-                  "1 FROM gate) THEN SIGNAL SQLSTATE '40001' SET MYSQL_ERRNO=1213; END IF");
+    testing_admin("CREATE TRIGGER conflict BEFORE INSERT ON orders FOR EACH ROW IF %s OR NEW.user_id=2 AND NOT "
+                  "EXISTS(SELECT 1 FROM gate) THEN SIGNAL SQLSTATE '40001' SET MYSQL_ERRNO=1213; END IF",
+                  others);
+}
+
+/* For a lane that has just begun, here or in another process: it passes order 1, alone, and takes all that comes. Order
+ * 2 waits, alone, at the gate until the others have arrived: they are one batch, its third. */
+static void gather_behind_the_second(void)
+{
     publish_range(1, 1);
-    testing_lane_start(1);
     testing_wait_orders(1, 10000);
     publish_range(2, 2);
-    testing_wait(conflicts(1), 10000, "the first tries");
+    testing_wait(testing_waiting() == 0, 10000, "the lane has the second");
     publish_range(3, MANY);
     testing_wait(testing_waiting() == 0, 10000, "the lane has them all");
     testing_sql("INSERT INTO gate VALUES(1)");
-    testing_wait_orders(2, 10000);
 }
+
+/* The answer about the rows is lost, and their transaction still open; or that about the COMMIT. */
+static const char *const lost_of_many[] = {"create.after_rows=fail@1", "create.after_commit=fail@3"};
+
+START_TEST(lost_answers_of_many)
+{
+    struct metric_sum sum;
+
+    testing_faults(lost_of_many[_i]);
+    setup_lane();
+    close_gate("FALSE");
+    testing_lane_start(1);
+    gather_behind_the_second();
+    assert_all(MANY);
+    metric_read(&sum);
+    ck_assert_uint_eq(sum.counters[METRIC_COMMITS_UNKNOWN], 1);
+}
+END_TEST
+
+/* SIGKILL between the rows and their COMMIT, and after it; then another process. */
+static const struct {
+    const char *fault;
+    int rows; /* that there are then */
+} kills_of_many[] = {
+    {"create.after_rows=kill@1", 2}, {"create.after_commit=kill@3", MANY}, {"create.before_ack=kill@3", MANY}};
+
+START_TEST(killed_with_many)
+{
+    pid_t victim;
+
+    setup_lane();
+    close_gate("FALSE");
+    victim = testing_crash_begin(kills_of_many[_i].fault);
+    gather_behind_the_second();
+    testing_crash_end(victim, kills_of_many[_i].fault);
+    testing_assert_orders(kills_of_many[_i].rows, STOCK);
+    testing_lane_start(1);
+    assert_all(MANY);
+}
+END_TEST
 
 /* However often one batch is tried, it holds no more memory (nothing is counted where the allocator is a sanitizer's).
  */
@@ -251,7 +295,10 @@ START_TEST(tried_again_and_again)
     size_t before;
 
     setup_lane();
+    close_gate("NEW.user_id>2");
+    testing_lane_start(1);
     gather_behind_the_second();
+    testing_wait_orders(2, 10000);
     metric_read(&sum);
     testing_wait(conflicts(sum.counters[METRIC_DB_CONFLICTS] + 5), 10000, "the first tries of many");
     before = mallinfo2().uordblks;
@@ -277,6 +324,8 @@ int main(void)
     tcase_add_loop_test(t, lost_answers, 0, (int)(sizeof lost / sizeof *lost));
     tcase_add_test(t, killed_processes);
     tcase_add_test(t, killed_connections);
+    tcase_add_loop_test(t, lost_answers_of_many, 0, (int)(sizeof lost_of_many / sizeof *lost_of_many));
+    tcase_add_loop_test(t, killed_with_many, 0, (int)(sizeof kills_of_many / sizeof *kills_of_many));
     tcase_add_test(t, tried_again_and_again);
     suite_add_tcase(s, t);
     return testing_main(s);

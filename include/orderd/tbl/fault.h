@@ -3,6 +3,7 @@
 X(CREATE_TAKEN, "create.taken")                 /* deliveries in hand, nothing written */
 X(CREATE_POISON, "create.poison")               /* an order of user FAULT_POISON_USER was decoded */
 X(CREATE_BEFORE_PERSIST, "create.before_persist")
+X(CREATE_AFTER_ROWS, "create.after_rows")       /* rows of a large batch sent in binary, their transaction open: rolled back */
 X(CREATE_BEFORE_COMMIT, "create.before_commit") /* statements sent without the COMMIT, outcome: rolled back */
 X(CREATE_AFTER_COMMIT, "create.after_commit")   /* durable, not acknowledged */
 X(CREATE_BEFORE_ACK, "create.before_ack")       /* also after dead letters were confirmed */

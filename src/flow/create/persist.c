@@ -61,8 +61,10 @@ static bool write_rows(struct lane *lane, const struct write *w, struct error *e
     struct arena *arena = create_of(lane)->rows;
 
     arena_reset(arena);
-    return db_run(lane->db, slice_of("BEGIN"), err) &&
-           order_store_insert_rows(lane->db, arena, w->orders, w->timeouts, w->count, err);
+    if (!db_run(lane->db, slice_of("BEGIN"), err) ||
+        !order_store_insert_rows(lane->db, arena, w->orders, w->timeouts, w->count, err))
+        return false;
+    return !FAULT_FAILS(CREATE_AFTER_ROWS) || error_set(err, ERROR_DB_LOST, "fault point create.after_rows");
 }
 
 static bool commit(struct lane *lane, const struct write *w, struct error *err)
