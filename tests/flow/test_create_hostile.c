@@ -1,5 +1,6 @@
 /* The create lane under conditions that a hostile or unlucky day brings. */
 #include "testing_lane.h"
+#include "testing_relay.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -109,12 +110,6 @@ END_TEST
 /* Where the dead letters' queue is missing, the same: they wait, and are there when it is. */
 START_TEST(garbage_without_a_dead_queue_waits_aside)
 {
-    struct error err = {0};
-    struct broker *b;
-    struct broker_argument arguments[] = {{"x-queue-type", "quorum", 0}};
-    struct error detail = {0};
-    enum broker_presence presence;
-
     testing_lane_setup(STOCK, NULL);
     publish_range(1, 10);
     testing_publish_body("bad", slice_of("bad"));
@@ -122,11 +117,9 @@ START_TEST(garbage_without_a_dead_queue_waits_aside)
     testing_rabbitmqctl("delete_queue order.dead");
     testing_lane_start(1);
     testing_wait_orders(50, 10000);
-    b = testing_broker("test dead queue", &err);
-    ck_assert_ok(b != NULL, &err);
-    ck_assert_ok(broker_declare_queue(b, "order.dead", arguments, 1, true, &presence, &detail, &err), &err);
-    ck_assert_ok(broker_bind_queue(b, "order.dead", "order", "order.dead", &err), &err);
-    broker_close(&b, true);
+    testing_relay_conf = testing_conf(NULL);
+    testing_topology_apply();
+    conf_destroy(&testing_relay_conf);
     ck_assert_int_eq(testing_dead_letters(1, "body_not_json"), 1);
     testing_lane_stop();
     ck_assert_int_eq(testing_waiting(), 0);
