@@ -183,14 +183,14 @@ END_TEST
  * it goes on. */
 START_TEST(a_walker_without_its_lock)
 {
+    int64_t holder;
     pid_t paused;
 
     make_work();
     paused = testing_parts_fork(TESTING_WALK, _i == 0 ? "walk.before_recover=stop@1" : "walk.before_mend=stop@1");
     await_stop(paused);
-    testing_admin("SET @id = IS_USED_LOCK('orderd.walk.%s.%" PRId64 "')//PREPARE s FROM 'KILL CONNECTION "
-                  "?'//EXECUTE s USING @id",
-                  testing_schema(), testing_sale.id);
+    holder = testing_number("SELECT IS_USED_LOCK('orderd.walk.%s.%" PRId64 "')", testing_schema(), testing_sale.id);
+    testing_admin("KILL CONNECTION %" PRId64, holder);
     testing_parts_start(EVERYTHING, 1);
     testing_wait(testing_number("SELECT COUNT(*) FROM orders WHERE status IN('pending','rejected')") == 31, 15000,
                  "another one walks");

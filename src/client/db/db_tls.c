@@ -111,12 +111,19 @@ bool db_tls_check_loopback(const struct db *db, const struct conf *conf, const s
 }
 #endif
 
+/* The connection ended in the login, without a word. libmysqlclient 9.7 sometimes knows no number for that (seen where
+ * the server refused our certificate). */
+static bool ended(unsigned number)
+{
+    return number == CR_SERVER_LOST || number == CR_UNKNOWN_ERROR;
+}
+
 bool db_tls_refused(struct db *db, const struct conf *conf, const struct db_site *site, struct error *err)
 {
     char name[DB_PEER_MAX + 16];
     struct tls_session s = session_of(db, conf, site, name);
     unsigned number = mysql_errno(db->handle);
-    bool cut_off = number == CR_SERVER_LOST && s.peer.cert; /* a refusal of ours may get lost in the end of it all */
+    bool cut_off = ended(number) && s.peer.cert; /* a refusal of ours may get lost in the end of it all */
 
     if (mode_of(conf, site) == CONF_MYSQL_TLS_OFF || !(number == CR_SSL_CONNECTION_ERROR || cut_off || db->late))
         return false;
