@@ -189,7 +189,8 @@ enum broker_presence { BROKER_MISSING, BROKER_PRESENT, BROKER_DIFFERENT, BROKER_
  * for DIFFERENT and FORBIDDEN. These open the channel again by themselves after the broker has closed it. Use a
  * connection that does nothing else (INTERNAL where it consumes or confirms). false only on BROKER_AWAY and the like.
  *
- * Comparing takes the right to configure: without it, what is there is FORBIDDEN (from 4.3 on even looking is). */
+ * Comparing takes the right to configure: without it, what is there is FORBIDDEN. So is looking from 4.2.6 on for an
+ * account without any right on the queue, and in 4.2.6 and 4.3.0 for one without the right to configure it. */
 ORDERD_MUST_CHECK bool broker_declare_exchange(struct broker *broker, const char *name, enum broker_exchange_kind kind,
                                                bool create, enum broker_presence *presence, struct error *detail,
                                                struct error *err);
@@ -203,8 +204,7 @@ ORDERD_MUST_CHECK bool broker_bind_queue(struct broker *broker, const char *queu
 ORDERD_MUST_CHECK bool broker_queue_depth(struct broker *broker, const char *name, uint32_t *messages,
                                           uint32_t *consumers, struct error *err);
 
-/* Whether a queue of this name is there: a passive declare. FORBIDDEN: this account may not look (from 4.3 on without
- * the right to configure it). As the declares, on a connection that does nothing else. */
+/* Whether a queue of this name is there: a passive declare. FORBIDDEN: this account may not look (see above). As the declares, on a connection that does nothing else. */
 ORDERD_MUST_CHECK bool broker_find_queue(struct broker *broker, const char *name, enum broker_presence *presence,
                                          struct error *err);
 

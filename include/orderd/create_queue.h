@@ -33,7 +33,7 @@ void create_queue_of(const struct conf *conf, int64_t activity_id, char out[CREA
 bool create_queue_is(const char *create_queue, struct slice name);
 
 /* How many there are: create.queues, and those beyond, one after the other, that the broker still has. *seen is false
- * where this account may not look (RabbitMQ from 4.3 on wants the right to configure for that). One passive declare
+ * where this account may not look (RabbitMQ 4.2.6 and 4.3.0 want the right to configure for that). One passive declare
  * for each and one more, which the broker logs as an error: not to be repeated every second. Use a connection that does
  * nothing else. false: the broker is away. */
 ORDERD_MUST_CHECK bool create_queue_count(struct broker *broker, const struct conf *conf, unsigned *count, bool *seen,

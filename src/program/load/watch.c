@@ -57,6 +57,15 @@ static bool open_broker(struct watch *w, struct error *err)
     return false;
 }
 
+static bool advise(struct error *err)
+{
+    if (err->code != ERROR_BROKER_SETUP)
+        return false;
+    if (strstr(err->text, "ACCESS_REFUSED")) /* RabbitMQ 4.2.6 and later */
+        return error_prefix(err, "to look at its queues this account needs a right on each (docs/servers.md)");
+    return error_prefix(err, "run `orderctl topology apply` first");
+}
+
 static bool read_queues(struct watch *w, struct watch_state *state, struct error *err)
 {
     struct create_queues queues;
@@ -67,7 +76,7 @@ static bool read_queues(struct watch *w, struct watch_state *state, struct error
     if (!create_queue_look(w->broker, w->conf, w->create_queues, &queues, err) ||
         !broker_queue_depth(w->broker, topology_name(TOPOLOGY_QUEUE_DEAD), &dead, &consumers, err)) {
         broker_close(&w->broker, false);
-        return err->code == ERROR_BROKER_SETUP ? error_prefix(err, "run `orderctl topology apply` first") : false;
+        return advise(err);
     }
     state->waiting = queues.sum;
     state->dead = state->drained + dead;
