@@ -32,6 +32,21 @@ struct activity_move {
  * many moves, at most ACTIVITY_MOVES_MAX. */
 size_t activity_transfer_plan(const int64_t *left, int32_t shards, struct activity_move moves[ACTIVITY_MOVES_MAX]);
 
+/* Where no shard has two or more, and some are empty: each of the last single units should go to the next shard, so
+ * that in time the buyers of every shard meet one. Pure; none where there is something to plan, or a shard owes units.
+ */
+size_t activity_transfer_rotate(const int64_t *left, int32_t shards, struct activity_move moves[ACTIVITY_MOVES_MAX]);
+
+/* An activity that is on sale from more than one shard. */
+struct activity_spread {
+    int64_t id;
+    int32_t shards;
+};
+
+/* Those there are, by id; *count: how many, at most max. */
+ORDERD_MUST_CHECK bool activity_transfer_spread(struct db *db, struct activity_spread *list, size_t max, size_t *count,
+                                                struct error *err);
+
 /* Writes these down. */
 ORDERD_MUST_CHECK bool activity_transfer_write(struct db *db, const struct activity *activity,
                                                const struct activity_move *moves, size_t count, struct error *err);

@@ -85,6 +85,48 @@ START_TEST(an_empty_shard_is_given_some)
 }
 END_TEST
 
+/* Two processes look every second; one of them moves units, once. */
+START_TEST(between_two_walks)
+{
+    testing_sale_open(TOTAL, SHARDS, 1);
+    testing_parts_start(TESTING_WALK, 2);
+    testing_wait_walks(1);
+    (void)empty_shard(1);
+    testing_wait(testing_sale_audit(1).left > 0, 10000, "an empty shard is given some");
+    testing_parts_stop();
+    ck_assert_int_eq(testing_sale_audit(1).left, TOTAL / SHARDS / 2);
+    ck_assert_int_eq(testing_walked().walks, 1);
+    ck_assert_int_eq(transfers("done"), 1);
+    ck_assert_uint_eq(testing_counted(METRIC_WALK_UNITS_MOVED), TOTAL / SHARDS / 2);
+    assert_books(0);
+    testing_sale_close();
+}
+END_TEST
+
+/* One unit is left in shard 0, whose buyers have all come: each walk offers it to those of the next shard. */
+START_TEST(the_last_unit_goes_round)
+{
+    int n = 1;
+
+    testing_sale_open(TOTAL, SHARDS, 1);
+    for (int shard = 1; shard < SHARDS; shard++)
+        n = empty_shard_from(shard, n);
+    for (int left = TOTAL / SHARDS; left > 1; n++) {
+        if (stock_home_shard(n, SHARDS) == 0) {
+            (void)testing_buy(n, 1);
+            left--;
+        }
+    }
+    for (int walks = 1; walks <= SHARDS; walks++) {
+        walk_once();
+        for (int shard = 0; shard < SHARDS; shard++)
+            ck_assert_int_eq(testing_sale_audit(shard).left, shard == walks % SHARDS);
+        assert_books(0);
+    }
+    testing_sale_close();
+}
+END_TEST
+
 #ifdef ORDERD_FAULTS
 static const struct {
     const char *fault;
@@ -107,6 +149,29 @@ START_TEST(killed_on_the_way)
     ck_assert_int_eq(transfers("planned"), 0);
     ck_assert_int_eq(transfers("done"), 1);
     ck_assert_int_eq(testing_walked().need_person, 0);
+    testing_sale_close();
+}
+END_TEST
+
+/* The walk has been, and dies between two. Where nothing has moved, whoever looks next does it. */
+START_TEST(killed_between_two_walks)
+{
+    pid_t victim;
+
+    testing_sale_open(TOTAL, SHARDS, 1);
+    walk_once();
+    victim = testing_parts_fork(TESTING_WALK, faults[_i].fault);
+    (void)empty_shard(2);
+    testing_parts_killed(victim);
+    assert_books(faults[_i].between);
+    testing_parts_start(TESTING_WALK, 1);
+    if (_i > 0)
+        testing_next_walk(); /* what has left its shard waits for that */
+    testing_wait(testing_sale_audit(2).left > 0 && transfers("planned") == 0, 10000, "it is ended");
+    testing_parts_stop();
+    assert_books(0);
+    ck_assert_int_eq(testing_sale_audit(2).left, TOTAL / SHARDS / 2);
+    ck_assert_int_eq(transfers("done"), 1);
     testing_sale_close();
 }
 END_TEST
@@ -335,8 +400,11 @@ int main(void)
     tcase_set_timeout(c, 60);
     tcase_add_unchecked_fixture(c, NULL, testing_walk_clean);
     tcase_add_test(c, an_empty_shard_is_given_some);
+    tcase_add_test(c, between_two_walks);
+    tcase_add_test(c, the_last_unit_goes_round);
 #ifdef ORDERD_FAULTS
     tcase_add_loop_test(c, killed_on_the_way, 0, sizeof faults / sizeof *faults);
+    tcase_add_loop_test(c, killed_between_two_walks, 0, sizeof faults / sizeof *faults);
 #endif
     tcase_add_test(c, what_cannot_move_any_more_is_void);
     tcase_add_test(c, a_forgotten_half_is_repeated);

@@ -120,6 +120,30 @@ START_TEST(empty_shards_get_half_of_the_fullest)
 }
 END_TEST
 
+static const struct {
+    int64_t left[4], then[4];
+} lasts[] = {
+    {{1, 0, 0, 0}, {0, 1, 0, 0}}, {{0, 1, 0, 1}, {1, 0, 1, 0}},   {{1, 1, 0, 1}, {1, 1, 1, 0}},
+    {{0, 0, 0, 0}, {0, 0, 0, 0}}, {{1, 1, 1, 1}, {1, 1, 1, 1}},   {{0, 2, 0, 1}, {0, 2, 0, 1}},
+    {{0, 1, 1, 1}, {1, 0, 1, 1}}, {{-1, 1, 0, 1}, {-1, 1, 0, 1}},
+};
+
+START_TEST(last_units_go_to_the_next)
+{
+    struct activity_move moves[ACTIVITY_MOVES_MAX];
+    int64_t then[4];
+    size_t count = activity_transfer_rotate(lasts[_i].left, 4, moves);
+
+    memcpy(then, lasts[_i].left, sizeof then);
+    for (size_t i = 0; i < count; i++) {
+        ck_assert_int_eq(moves[i].units, 1);
+        then[moves[i].from]--;
+        then[moves[i].to]++;
+    }
+    ck_assert_mem_eq(then, lasts[_i].then, sizeof then);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("activity_split");
@@ -129,6 +153,7 @@ int main(void)
     tcase_add_test(t, as_the_preheat);
     tcase_add_test(t, any);
     tcase_add_loop_test(t, empty_shards_get_half_of_the_fullest, 0, sizeof levels / sizeof *levels);
+    tcase_add_loop_test(t, last_units_go_to_the_next, 0, sizeof lasts / sizeof *lasts);
     suite_add_tcase(s, t);
     return testing_main(s);
 }

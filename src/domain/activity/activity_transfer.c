@@ -44,6 +44,56 @@ size_t activity_transfer_plan(const int64_t *left, int32_t shards, struct activi
     return count;
 }
 
+size_t activity_transfer_rotate(const int64_t *left, int32_t shards, struct activity_move moves[ACTIVITY_MOVES_MAX])
+{
+    int32_t empty = 0;
+    size_t count = 0;
+
+    for (int32_t i = 0; i < shards; i++) {
+        if (left[i] < 0 || left[i] > 1)
+            return 0;
+        empty += left[i] == 0;
+    }
+    for (int32_t i = 0; i < shards && empty > 0 && count < ACTIVITY_MOVES_MAX; i++) {
+        if (left[i] == 1)
+            moves[count++] = (struct activity_move){i, (i + 1) % shards, 1};
+    }
+    return count;
+}
+
+struct spreads {
+    struct activity_spread *list;
+    size_t count, max;
+};
+
+static bool take_spread(void *arg, const struct slice *c, unsigned count)
+{
+    struct spreads *s = arg;
+    int64_t shards;
+
+    if (count != 2 || s->count == s->max || !db_column_i64(c[0], &s->list[s->count].id) ||
+        !db_column_i64(c[1], &shards))
+        return false;
+    s->list[s->count++].shards = (int32_t)shards;
+    return true;
+}
+
+bool activity_transfer_spread(struct db *db, struct activity_spread *list, size_t max, size_t *count, struct error *err)
+{
+    struct spreads found = {list, 0, max};
+    struct strbuf sql = STRBUF_INIT;
+    bool ok;
+
+    strbuf_addf(&sql,
+                "SELECT id,shards FROM activity WHERE state='running' AND shards>1 AND preheated_at IS NOT NULL "
+                "ORDER BY id LIMIT %zu",
+                max);
+    ok = db_query(db, (struct slice){sql.data, sql.len}, take_spread, &found, err);
+    *count = found.count;
+    strbuf_release(&sql);
+    return ok;
+}
+
 /* Shards remember ids for as long as they live, so none may come twice: not from a database that was set back, nor from
  * a replica that became the primary without the last rows, as AUTO_INCREMENT would give them. Less its top bit, it fits
  * int64_t. */

@@ -1,5 +1,6 @@
 /* Units between shards. A buyer is served by his home shard; so that "sold out" is said only when all are empty, a
- * shard that is empty gets half of what the fullest one has, once in each walk. */
+ * shard that is empty gets half of what the fullest one has, within a second. What else is to be done about units
+ * between shards, and about the last single ones, has its time in each walk. */
 #include "walk_private.h"
 
 #include <inttypes.h>
@@ -11,19 +12,41 @@
 #include "orderd/check.h"
 #include "orderd/log.h"
 
-static bool begin_new(struct visit *v, const struct activity *a, const struct stock_audit *audits, int64_t *units,
-                      struct error *err)
+/* At most so many activities with several shards are looked at between their walks. */
+#define SPREAD_MAX 64
+
+static size_t plan(const struct stock_audit *audits, int32_t shards, bool rotate,
+                   struct activity_move moves[ACTIVITY_MOVES_MAX])
 {
-    struct activity_move moves[ACTIVITY_MOVES_MAX];
-    int64_t *left = check_calloc((size_t)a->shards, sizeof *left);
+    int64_t *left = check_calloc((size_t)shards, sizeof *left);
     size_t count;
 
-    for (int32_t i = 0; i < a->shards; i++)
+    for (int32_t i = 0; i < shards; i++)
         left[i] = audits[i].left;
-    count = activity_transfer_plan(left, a->shards, moves);
+    count = activity_transfer_plan(left, shards, moves);
+    if (count == 0 && rotate)
+        count = activity_transfer_rotate(left, shards, moves);
     free(left);
-    return count == 0 || (activity_transfer_write(v->walk->db, a, moves, count, err) &&
-                          activity_transfer_finish(v->walk->db, v->walk->kv, a, false, units, err));
+    return count;
+}
+
+static bool begin_new(struct walk *walk, const struct activity *a, const struct stock_audit *audits, bool rotate,
+                      int64_t *units, struct error *err)
+{
+    struct activity_move moves[ACTIVITY_MOVES_MAX];
+    size_t count = plan(audits, a->shards, rotate, moves);
+
+    return count == 0 || (activity_transfer_write(walk->db, a, moves, count, err) &&
+                          activity_transfer_finish(walk->db, walk->kv, a, false, units, err));
+}
+
+static void tell_moved(struct walk *walk, int64_t id, int64_t begun, int64_t ended)
+{
+    if (ended + begun == 0)
+        return;
+    metric_add(walk->base.metrics, METRIC_WALK_UNITS_MOVED, (uint64_t)(ended + begun));
+    log_event(LOG_EVENT_WALK_LEVELLED, LOG_INT("activity_id", id), LOG_INT("units", begun),
+              LOG_INT("units_left_over", ended));
 }
 
 /* All that is written down has happened. What is between shards still, or came from nowhere, has no row: MySQL lost it,
@@ -60,13 +83,10 @@ static bool level(struct visit *v, const struct activity *a, struct stock_audit 
     if (!activity_transfer_finish(db, kv, a, again, &ended, err) || (again && !none_between(v, a, audits, err)))
         return false;
     /* What has just ended changed the shards; the next walk looks again. */
-    if (a->state == ACTIVITY_RUNNING && look.transfer == 0 && ended == 0 && !begin_new(v, a, audits, &begun, err))
+    if (a->state == ACTIVITY_RUNNING && look.transfer == 0 && ended == 0 &&
+        !begin_new(v->walk, a, audits, true, &begun, err))
         return false;
-    if (ended + begun == 0)
-        return true;
-    metric_add(v->walk->base.metrics, METRIC_WALK_UNITS_MOVED, (uint64_t)(ended + begun));
-    log_event(LOG_EVENT_WALK_LEVELLED, LOG_INT("activity_id", a->id), LOG_INT("units", begun),
-              LOG_INT("units_left_over", ended));
+    tell_moved(v->walk, a->id, begun, ended);
     return true;
 }
 
@@ -107,5 +127,80 @@ bool walk_level(struct visit *v, struct error *err)
     log_event(LOG_EVENT_WALK_NEEDS_PERSON, LOG_INT("activity_id", v->memory->id), LOG_STR("kind", "transfer"),
               LOG_ERR(err));
     error_clear(err);
+    return true;
+}
+
+/* ---- between the walks ---- */
+
+/* Whether units should move, as far as an unlocked look can tell. */
+static bool is_uneven(struct walk *walk, const struct activity_spread *s, bool *uneven, struct error *err)
+{
+    struct stock_audit *audits = check_calloc((size_t)s->shards, sizeof *audits);
+    struct error *errs = check_calloc((size_t)s->shards, sizeof *errs);
+    struct activity_move moves[ACTIVITY_MOVES_MAX];
+    bool ok = stock_audit_many(walk->kv, s->id, s->shards, audits, errs, err), whole = ok;
+
+    for (int32_t i = 0; i < s->shards && whole; i++)
+        whole = errs[i].code == ERROR_NONE && audits[i].code == STOCK_AUDIT_PRESENT;
+    *uneven = whole && plan(audits, s->shards, false, moves) > 0;
+    free(audits);
+    free(errs);
+    return ok;
+}
+
+/* As in a walk; but what is between shards already is left to that, which knows whether it was there before. */
+static bool level_now(struct walk *walk, const struct activity *a, struct error *err)
+{
+    struct stock_audit *audits = check_calloc((size_t)a->shards, sizeof *audits);
+    struct activity_look look;
+    int64_t ended = 0, begun = 0;
+    bool ok = activity_look(walk->kv, a, audits, &look, err);
+
+    if (ok && look.faults[SHARD_FINE] == a->shards && look.transfer == 0)
+        ok = activity_transfer_finish(walk->db, walk->kv, a, false, &ended, err) &&
+             (ended > 0 || begin_new(walk, a, audits, false, &begun, err));
+    tell_moved(walk, a->id, begun, ended);
+    free(audits);
+    return ok;
+}
+
+static bool level_again(struct walk *walk, int64_t id, struct error *err)
+{
+    struct activity now;
+    bool locked = false, ok;
+
+    if (!activity_lock(walk->db, id, 0, &locked, err))
+        return false;
+    if (!locked)
+        return true; /* another walker, a restock, a rebuild or a settlement */
+    ok = activity_store_get(walk->db, id, &now, err) &&
+         (now.state != ACTIVITY_RUNNING || now.shards < 2 || level_now(walk, &now, err));
+    if (db_usable(walk->db))
+        activity_unlock(walk->db, id);
+    return ok;
+}
+
+/* What is wrong with one activity is told by its walk, and keeps no other from being looked at. */
+static bool is_over(struct walk *walk, const struct error *err)
+{
+    return !db_usable(walk->db) || error_class_of(err) == ERROR_CLASS_OUTAGE;
+}
+
+bool walk_level_all(struct walk *walk, struct error *err)
+{
+    struct activity_spread list[SPREAD_MAX];
+    size_t count;
+
+    if (!activity_transfer_spread(walk->db, list, SPREAD_MAX, &count, err))
+        return false;
+    for (size_t i = 0; i < count && !keeper_stopping(&walk->base); i++) {
+        bool uneven = false;
+
+        keeper_beats(&walk->base);
+        if ((!is_uneven(walk, &list[i], &uneven, err) || (uneven && !level_again(walk, list[i].id, err))) &&
+            is_over(walk, err))
+            return false;
+        error_clear(err);
+    }
     return true;
 }

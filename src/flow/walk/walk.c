@@ -106,6 +106,16 @@ static void walk_all(struct walk *walk, const int64_t *ids, size_t count)
     }
 }
 
+static void level_all(struct walk *walk)
+{
+    struct error err = {0};
+
+    if (keeper_stopping(&walk->base) || !connect(walk) || walk_level_all(walk, &err))
+        return;
+    log_event(LOG_EVENT_WALK_FAILED, LOG_ERR(&err));
+    drop_connections(walk);
+}
+
 static void go_round(struct walk *walk)
 {
     int64_t ids[ROUND_MAX];
@@ -122,6 +132,7 @@ static void go_round(struct walk *walk)
         return;
     if (activity_walk_due(walk->db, walk->base.conf->walk_interval, ids, ROUND_MAX, &count, &err)) {
         walk_all(walk, ids, count);
+        level_all(walk);
     } else {
         log_event(LOG_EVENT_WALK_FAILED, LOG_ERR(&err));
         drop_connections(walk);

@@ -5,7 +5,7 @@
  *   keep.c      the keys in Redis, until the sale is settled
  *   mend.c      what is done about the findings of one page
  *   restock.c   a restock that was cut short
- *   level.c     units between shards, where some are empty and others not
+ *   level.c     units between shards, where some are empty and others not; in each walk, and in between
  *   give_up.c   the terminal decision about an order that cannot be recovered
  *   memory.c    what is remembered of an activity from one walk to the next
  *   frontier.c  how far the create lanes have come */
@@ -71,6 +71,9 @@ bool walk_restock(struct visit *visit, struct error *err);
 /* ---- level.c ---- */
 /* Ends transfers between shards that were cut short, and begins new ones where a shard is empty. */
 bool walk_level(struct visit *visit, struct error *err);
+/* The latter, for all activities on sale, between their walks: a look at their shards, and where one is empty and
+ * another has some, the transfers. false: a server went away. */
+bool walk_level_all(struct walk *walk, struct error *err);
 
 /* ---- give_up.c ---- */
 /* false, with visit->err: the database went away; perhaps it is decided. */
