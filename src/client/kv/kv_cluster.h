@@ -9,8 +9,9 @@
 
 #include "kv_private.h"
 
-#define KV_SLOTS  16384
-#define KV_NOBODY UINT16_MAX
+#define KV_SLOTS       16384
+#define KV_SERVERS_MAX 1024 /* Redis itself is made for up to 1000 */
+#define KV_NOBODY      UINT16_MAX
 
 struct kv_server {
     struct conf_node at;
@@ -46,7 +47,8 @@ ORDERD_MUST_CHECK bool kv_map_read(struct kv_cluster *cluster, struct error *err
 #define KV_MAP_MS 100
 void kv_map_refresh(struct kv_cluster *cluster);
 
-/* The index of a server that may be new to us; stays the same until the next map that does not list it. */
+/* The index of a server that may be new to us; stays the same until the next map that does not list it. KV_NOBODY:
+ * there are KV_SERVERS_MAX others. */
 size_t kv_map_server(struct kv_cluster *cluster, enum kv_named named, const struct conf_node *at);
 
 /* Its connection, made where there is none; NULL with KV_AWAY or KV_SETUP, for a while without trying:

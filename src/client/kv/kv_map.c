@@ -27,8 +27,9 @@ size_t kv_map_server(struct kv_cluster *c, enum kv_named named, const struct con
     }
     for (i = 0; i < c->count && (c->servers[i].listed || c->servers[i].link); i++)
         ;
+    if (i == KV_SERVERS_MAX)
+        return KV_NOBODY;
     if (i == c->count) {
-        CHECK(c->count < KV_NOBODY);
         c->servers = check_realloc(c->servers, ++c->count * sizeof *c->servers);
     }
     c->servers[i] = (struct kv_server){.at = *at, .named = named, .listed = true};
@@ -107,7 +108,7 @@ static bool read_range(struct kv_cluster *c, const struct kv_reply *range, const
     server = kv_map_server(c, KV_NAMED_CLUSTER, &at);
     for (int64_t slot = first; slot <= last; slot++)
         c->owner[slot] = (uint16_t)server;
-    return true;
+    return server != KV_NOBODY;
 }
 
 /* A range that cannot be read leaves its slots nobody's: the next map may be better. */
@@ -115,7 +116,7 @@ static bool take_map(struct kv_cluster *c, const struct kv_reply *map, const str
 {
     size_t ranges = 0;
 
-    if (kv_reply_count(map) == 0)
+    if (kv_reply_count(map) == 0 || kv_reply_count(map) > KV_SLOTS)
         return false;
     for (size_t i = 0; i < c->count; i++)
         c->servers[i].listed = false;
@@ -164,7 +165,9 @@ static bool ask_named(struct kv_cluster *c, struct error *err)
     struct conf_node node;
 
     while (conf_node_next(&list, &node)) {
-        if (ask(c, kv_map_server(c, KV_NAMED_NODES, &node), err))
+        size_t server = kv_map_server(c, KV_NAMED_NODES, &node);
+
+        if (server != KV_NOBODY && ask(c, server, err))
             return true;
     }
     return false;

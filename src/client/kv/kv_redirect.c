@@ -66,6 +66,8 @@ enum kv_turn kv_redirect(struct kv_cluster *c, size_t server, const redisReply *
     if ((!moved && !asks) || !kv_redirect_parse((struct slice){reply->str, reply->len}, &from, &slot, &at))
         return KV_TURN_ANSWER;
     *ask = kv_map_server(c, KV_NAMED_CLUSTER, &at);
+    if (*ask == KV_NOBODY)
+        return KV_TURN_ANSWER;
     if (asks)
         return KV_TURN_ASK;
     c->owner[slot] = (uint16_t)*ask;
