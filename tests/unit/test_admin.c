@@ -598,7 +598,8 @@ END_TEST
 
 START_TEST(huge_requests)
 {
-    size_t len = 4000000;
+    static const char first[] = "GET /metrics HTTP/1.1\r\nHost: localhost\r\nX: ";
+    size_t len = 4000000, whole = 40000;
     char *request = check_malloc(len);
 
     memset(request, 'a', len);
@@ -609,6 +610,10 @@ START_TEST(huge_requests)
     memcpy(request, "GET /metrics HTTP/1.1\r\nX: ", 26);
     testing_http_raw(port, request, len, &answer);
     ck_assert_msg(answer.status == 413 || answer.status == 431 || answer.status == 0, "%d", answer.status);
+    memcpy(request, first, sizeof first - 1); /* nothing wrong with it but that it is long */
+    memcpy(request + whole - 4, "\r\n\r\n", 4);
+    testing_http_raw(port, request, whole, &answer);
+    ck_assert_msg(answer.status == 413 || answer.status == 431, "%d", answer.status);
     free(request);
     testing_http(port, "GET", "/metrics", &answer);
     ck_assert_int_eq(answer.status, 200);
@@ -633,19 +638,19 @@ START_TEST(slow_requests)
 }
 END_TEST
 
-/* Far more than there is room for, all idle: who asks is answered all the same. */
+/* Far more than there is room for, all idle: who asks is answered all the same. They have a second each, 32 at a time,
+ * and come in as others go: by their usual five it would take half a minute. */
 START_TEST(many_connections)
 {
     int fds[200], count = 0;
-    int64_t began;
+    int64_t began = testing_now_ms();
 
     while (count < 200 && (fds[count] = testing_http_connect(port)) >= 0)
         count++;
     ck_assert_int_ge(count, 60);
-    began = testing_now_ms();
     testing_http(port, "GET", "/metrics", &answer);
     ck_assert_int_eq(answer.status, 200);
-    ck_assert_int_lt(testing_now_ms() - began, 12000);
+    ck_assert_int_lt(testing_now_ms() - began, 18000);
     while (count > 0)
         close(fds[--count]);
     testing_http(port, "GET", "/metrics", &answer);
