@@ -85,6 +85,11 @@ struct conf_setting {
 typedef void (*conf_setting_fn)(void *arg, const struct conf_setting *setting);
 void conf_each(const struct conf *conf, conf_setting_fn on_setting, void *arg);
 
+/* Calls on_file for the file that was loaded and for each that it includes, in their order; one that is included twice
+ * comes twice. */
+typedef void (*conf_file_fn)(void *arg, const char *path);
+void conf_each_file(const struct conf *conf, conf_file_fn on_file, void *arg);
+
 /* One of a list of servers, a row of type NODES: "host:port", separated by commas, spaces or both; an IPv6 address in
  * brackets, which host has not. */
 struct conf_node {

@@ -68,8 +68,13 @@ static void look_at_named(void *arg, const struct conf_setting *s)
         look_at_end(arg, s->file_path, strcmp(s->name, "tls_ca_file") == 0);
 }
 
+static void look_at_config(void *arg, const char *path)
+{
+    (void)look(arg, DOCTOR_CONFIG_FILE, path);
+}
+
 void doctor_files(struct doctor *d)
 {
-    (void)look(d, DOCTOR_CONFIG_FILE, d->ctl->conf_path);
+    conf_each_file(d->ctl->conf, look_at_config, d);
     conf_each(d->ctl->conf, look_at_named, d);
 }

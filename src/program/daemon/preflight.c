@@ -174,10 +174,20 @@ static void warn_secret(void *arg, const struct conf_setting *s)
                   LOG_STR("key", s->name));
 }
 
+static void warn_config(void *arg, const char *path)
+{
+    struct stat st;
+
+    (void)arg;
+    if (stat(path, &st) == 0 && st.st_mode & S_IWOTH)
+        log_event(LOG_EVENT_CONFIG_OPEN, LOG_STR("file", path));
+}
+
 enum exitcode preflight(struct daemon *d, const struct conf *conf)
 {
     enum exitcode code = EXIT_TEMPORARY;
 
+    conf_each_file(conf, warn_config, NULL);
     conf_each(conf, warn_secret, NULL);
     if (!until_good(d, conf, check_db, &code) || !until_good(d, conf, check_broker, &code))
         return code;

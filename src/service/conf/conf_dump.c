@@ -151,6 +151,20 @@ static void hand_setting(const struct conf *conf, size_t i, conf_setting_fn on_s
     strbuf_release(&expected);
 }
 
+void conf_each_file(const struct conf *conf, conf_file_fn on_file, void *arg)
+{
+    struct slice rest = conf->origins->included;
+
+    if (conf->path)
+        on_file(arg, conf->path);
+    while (rest.len > 0) {
+        size_t len = strlen(rest.ptr) + 1;
+
+        on_file(arg, rest.ptr);
+        rest = (struct slice){rest.ptr + len, rest.len - len};
+    }
+}
+
 void conf_each(const struct conf *conf, conf_setting_fn on_setting, void *arg)
 {
     struct conf *defaults = conf ? NULL : load_defaults();

@@ -107,15 +107,20 @@ bool conf_tree_load(struct conf_tree *tree, const char *path, struct error *err)
     bool ok;
 
     tree->path = path;
+    tree->included = (struct strbuf)STRBUF_INIT;
     if (failure)
         ok = error_set(err, ERROR_CONF_INVALID, "%s: %s (expected a configuration file)", path, strerror(failure));
     else
-        ok = conf_scan(path, (struct slice){source.data, source.len}, err) && parse(tree, source.data, err);
+        ok = conf_scan(path, (struct slice){source.data, source.len}, &tree->included, err) &&
+             parse(tree, source.data, err);
     strbuf_release(&source);
+    if (!ok)
+        strbuf_release(&tree->included);
     return ok;
 }
 
 void conf_tree_release(struct conf_tree *tree)
 {
+    strbuf_release(&tree->included);
     config_destroy(&tree->config);
 }

@@ -17,7 +17,8 @@ void conf_file_beside(const char *path, const char *name, struct strbuf *out);
 
 struct conf_tree {
     config_t config;
-    const char *path; /* the main file's, the caller's string */
+    const char *path;       /* the main file's, the caller's string */
+    struct strbuf included; /* the names of the others, each ended by a NUL */
 };
 
 /* Parses path with its includes. On success the caller must end with conf_tree_release. */

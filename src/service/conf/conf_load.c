@@ -129,6 +129,8 @@ static bool load_file(struct conf *conf, struct error *err)
     root = config_root_setting(&tree.config);
     for (int n = 0; ok && n < config_setting_length(root); n++)
         ok = load_section(conf, &tree, config_setting_get_elem(root, (unsigned)n), err);
+    conf->origins->included.len = tree.included.len;
+    conf->origins->included.ptr = arena_strndup(conf->origins->arena, tree.included.data, tree.included.len);
     conf_tree_release(&tree);
     return ok;
 }

@@ -16,6 +16,7 @@ struct conf_origin {
 struct conf_origins {
     struct arena *arena; /* holds every string of the snapshot */
     struct conf_origin of[CONF_KEY_COUNT];
+    struct slice included; /* names of files, each ended by a NUL; some perhaps twice */
 };
 
 static inline void *conf_field(struct conf *conf, size_t i)

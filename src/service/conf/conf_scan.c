@@ -16,11 +16,12 @@
 
 struct scan {
     const char *main_path;
-    int files;        /* how many includes deep */
-    int included;     /* how many in all */
-    int braces;       /* how many groups deep */
-    char section[64]; /* the group at depth 1 */
-    char name[64];    /* the last name seen: the key, where a value follows */
+    int files;            /* how many includes deep */
+    int included;         /* how many in all */
+    int braces;           /* how many groups deep */
+    char section[64];     /* the group at depth 1 */
+    char name[64];        /* the last name seen: the key, where a value follows */
+    struct strbuf *paths; /* of the included ones */
     struct error *err;
 };
 
@@ -92,6 +93,7 @@ static bool include(struct scan *scan, const char *path, unsigned line, struct s
         int failure = S_ISREG(st.st_mode) ? conf_file_read(file.data, CONF_FILE_LIMIT, &source) : EINVAL;
 
         scan->files++;
+        strbuf_add(scan->paths, file.data, file.len + 1); /* with its NUL */
         ok = failure ? error_set(scan->err, ERROR_CONF_INVALID, "%s:%u: @include \"%s\": %s (expected a file)", path,
                                  line, text, failure == EINVAL ? "not a regular file" : strerror(failure))
                      : scan_text(scan, file.data, (struct slice){source.data, source.len});
@@ -147,9 +149,9 @@ static bool scan_text(struct scan *scan, const char *path, struct slice source)
     return true;
 }
 
-bool conf_scan(const char *path, struct slice source, struct error *err)
+bool conf_scan(const char *path, struct slice source, struct strbuf *included, struct error *err)
 {
-    struct scan scan = {.main_path = path, .err = err};
+    struct scan scan = {.main_path = path, .paths = included, .err = err};
 
     return scan_text(&scan, path, source);
 }

@@ -6,7 +6,8 @@
 #include "orderd/error.h"
 #include "orderd/strbuf.h"
 
-/* source is the text of the file path; files it includes are read from disk. */
-ORDERD_MUST_CHECK bool conf_scan(const char *path, struct slice source, struct error *err);
+/* source is the text of the file path; files it includes are read from disk. Their names, each ended by a NUL, are
+ * appended to included; one that is included twice is there twice. */
+ORDERD_MUST_CHECK bool conf_scan(const char *path, struct slice source, struct strbuf *included, struct error *err);
 
 #endif
