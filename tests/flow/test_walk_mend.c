@@ -264,6 +264,40 @@ START_TEST(forgotten_and_closed)
 }
 END_TEST
 
+/* They close before the primary dies, and the replica has heard of neither: the units are right as they are, but Redis
+ * is to know the numbers again, and, where nobody may buy twice, the buyers. */
+START_TEST(forgotten_when_closed)
+{
+    testing_sale_open(20, 1, 1);
+    testing_sql("UPDATE activity SET rebuy_after_release=0 WHERE id=%" PRId64, testing_sale.id);
+    sell(1, 2);
+    keep_shard();
+    sell(3, 6);
+    change(3, 6, ORDER_WISH_CANCEL);
+    testing_parts_start(TESTING_RELAY, 0);
+    testing_wait_effects();
+    testing_parts_stop();
+    testing_sale_hash(3, STOCK_KEY_GONE, "returned");
+    testing_sale_mark(3, testing_no(3));
+    fail_over();
+    testing_sale_hash(3, STOCK_KEY_GONE, NULL);
+    testing_sql("UPDATE orders SET closed_at=closed_at-INTERVAL 1 HOUR WHERE status='closed'");
+    walk_once();
+    ck_assert_int_eq(testing_walked().mended, 4);
+    ck_assert_uint_eq(testing_counted(METRIC_WALK_RETURNED), 4);
+    ck_assert_int_eq(testing_sale_sum().left, 18);
+    testing_sale_hash(3, STOCK_KEY_GONE, "refused");
+    walk_once();
+    testing_sale_mark(3, testing_no(3));
+    testing_sale_mark(6, testing_no(6));
+    walk_once();
+    ck_assert_int_eq(testing_walked().mended, 0);
+    ck_assert_int_eq(testing_walked().need_person, 0);
+    testing_sale_conserved();
+    testing_sale_close();
+}
+END_TEST
+
 START_TEST(a_lost_mark)
 {
     struct stock_keys keys;
@@ -580,6 +614,7 @@ int main(void)
     tcase_add_test(c, many_at_once_give_back_once);
     tcase_add_test(c, forgotten_orders_are_adopted);
     tcase_add_test(c, forgotten_and_closed);
+    tcase_add_test(c, forgotten_when_closed);
     tcase_add_test(c, a_lost_mark);
     tcase_add_test(c, reclaimed_when_seen_twice);
     tcase_add_test(c, keys_outlive_their_orders);

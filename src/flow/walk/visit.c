@@ -12,6 +12,8 @@
 /* Looking at the live orders too may take up one part in so many of the time; a small sale is looked at whole in every
  * walk, one of millions less often. */
 #define DEEP_SHARE 4
+/* And at what is over, which only grows, and where nothing but a failover leaves anything to do. */
+#define HISTORY_SHARE 16
 
 static bool stop_between_pages(void *arg)
 {
@@ -32,11 +34,18 @@ static bool on_findings(void *arg, const struct balance_finding *findings, size_
     return walk_mend(v, findings, count);
 }
 
+/* Without reservations a return moves units by the caller's word alone: only a person can know whether Redis forgot the
+ * return, or the sale as well. */
+static bool wants_history(const struct visit *v)
+{
+    return v->deep && v->activity.reservations && clock_mono_ms() >= v->memory->history_after;
+}
+
 static bool scan(struct visit *v, struct error *err)
 {
     const struct conf *conf = v->walk->base.conf;
     struct balance_options options = {
-        .parts = BALANCE_LEDGER | (v->deep ? BALANCE_LIVE | BALANCE_SUMS : 0u),
+        .parts = BALANCE_LEDGER | (v->deep ? BALANCE_LIVE | BALANCE_SUMS : 0u) | (v->history ? BALANCE_DONE : 0u),
         .window = balance_window_of(conf),
         .worked_to = walk_frontier(&v->walk->view, conf->walk_in_flight, conf_retry_total(conf)),
         .page = (int)conf->walk_page,
@@ -102,15 +111,27 @@ static void account(struct visit *v)
               LOG_INT("need_person", done->need_person), LOG_INT("took_ms", done->took_ms));
 }
 
-/* What the live orders cost is what a deep walk takes longer than the ledger alone; counted as all of it. */
+/* 0: in every walk. */
+static int64_t due_after(const struct visit *v, int64_t took, int share)
+{
+    return took > v->walk->base.conf->walk_interval / share ? clock_mono_ms() + took * (share - 1) : 0;
+}
+
+/* What the live orders cost is what a deep walk takes longer than the ledger alone; counted as all of it. A walk
+ * through the history says nothing of that: the live orders, of which a buyer may wait, are not to come later for it.
+ */
 static void plan_next(struct visit *v)
 {
-    int64_t took = v->report.took_ms, interval = v->walk->base.conf->walk_interval;
+    struct memory *memory = v->memory;
 
     if (!v->deep)
         return;
-    memory_end(v->memory);
-    v->memory->deep_after = took > interval / DEEP_SHARE ? clock_mono_ms() + took * (DEEP_SHARE - 1) : 0;
+    memory_end(memory);
+    if (v->history)
+        memory->history_after = due_after(v, v->report.took_ms, HISTORY_SHARE);
+    else
+        memory->deep_took = v->report.took_ms;
+    memory->deep_after = due_after(v, memory->deep_took, DEEP_SHARE);
 }
 
 static bool finish(struct visit *v, struct error *err)
@@ -137,8 +158,9 @@ bool walk_visit(struct walk *walk, int64_t activity_id, struct error *err)
     memory_begin(v.memory);
     v.mending = check_calloc(page, sizeof *v.mending);
     v.outcomes = check_calloc(page, sizeof *v.outcomes);
-    ok = activity_store_get(walk->db, activity_id, &v.activity, err) && walk_keep(&v, err) && walk_look(walk, err) &&
-         scan(&v, err);
+    ok = activity_store_get(walk->db, activity_id, &v.activity, err) && walk_keep(&v, err) && walk_look(walk, err);
+    v.history = ok && wants_history(&v);
+    ok = ok && scan(&v, err);
     if (ok && v.report.complete)
         ok = finish(&v, err);
     free(v.mending);

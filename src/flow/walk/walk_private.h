@@ -48,6 +48,7 @@ struct visit {
     struct walk *walk;
     struct memory *memory;
     bool deep;                /* the live orders too, not only the ledger */
+    bool history;             /* and the closed and rejected ones */
     struct activity activity; /* as it was when the walk began */
     struct balance_report report;
     struct activity_walk done;       /* what it came to, so far */
@@ -82,11 +83,13 @@ bool walk_give_up(struct visit *visit, const struct balance_finding *finding);
 /* ---- memory.c ---- */
 
 struct memory {
-    int64_t id;         /* of the activity */
-    int64_t not_before; /* monotonic ms: after a failure, so that others can try */
-    int64_t deep_after; /* monotonic ms: when the live orders are due again */
-    bool transfer_off;  /* in the last walk units were between two shards, without a transfer under way */
-    bool caps_off;      /* in the last deep walk the caps were not MySQL's total */
+    int64_t id;            /* of the activity */
+    int64_t not_before;    /* monotonic ms: after a failure, so that others can try */
+    int64_t deep_after;    /* monotonic ms: when the live orders are due again */
+    int64_t deep_took;     /* ms: what the last walk of them took; 0: none yet that was not of the history, too */
+    int64_t history_after; /* monotonic ms: when the closed and rejected orders are due again */
+    bool transfer_off;     /* in the last walk units were between two shards, without a transfer under way */
+    bool caps_off;         /* in the last deep walk the caps were not MySQL's total */
     struct seen_list {
         struct seen *list;
         size_t count;
