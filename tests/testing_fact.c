@@ -43,3 +43,8 @@ const char *testing_status_schema(void)
 {
     return testing_mysql() ? "performance_schema" : "information_schema";
 }
+
+const char *testing_demoted(void)
+{
+    return testing_mysql() ? "super_read_only" : "read_only";
+}

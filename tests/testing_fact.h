@@ -31,4 +31,7 @@ bool testing_fact(enum testing_fact fact);
 bool testing_mysql(void);
 const char *testing_status_schema(void);
 
+/* What `tests/pair demote` sets, and what is said first of who takes no writes: "read_only". */
+const char *testing_demoted(void);
+
 #endif
