@@ -2,11 +2,13 @@
  * what is said where there is none. Each test leaves them as they were: a takes writes, b replicates and takes none. */
 #include "testing.h"
 
+#include <netinet/in.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "orderd/clock.h"
@@ -301,17 +303,43 @@ START_TEST(takes_none_of_two_that_can_be_written)
 }
 END_TEST
 
-/* One that hangs is not waited for long. */
+/* One that hangs is looked at for a second, not for as long as a login may take, and not twice. */
 START_TEST(a_replica_that_hangs)
 {
+    int64_t begun = clock_mono_ms(), took;
     struct db *db;
 
+    conf->mysql_connect_timeout = 20000;
     pair("freeze b");
     db = db_open(conf, &err);
+    took = clock_mono_ms() - begun;
     pair("thaw b");
+    ck_assert_int_lt(took, 15000);
     ck_assert_ok(db != NULL, &err);
     ck_assert_str_eq(db_peer(db), a);
     db_close(&db);
+}
+END_TEST
+
+/* Who has not even greeted is not asked once more, why there is no TLS: that would cost a second time-out. The kernel
+ * takes connections for it, as for a process that is stopped. */
+START_TEST(one_that_hangs_is_asked_once)
+{
+    struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), asked = 0;
+    socklen_t size = sizeof at;
+    char name[32];
+
+    ck_assert_int_eq(bind(fd, (struct sockaddr *)&at, size), 0);
+    ck_assert_int_eq(listen(fd, 32), 0);
+    ck_assert_int_eq(getsockname(fd, (struct sockaddr *)&at, &size), 0);
+    snprintf(name, sizeof name, "127.0.0.1:%d", ntohs(at.sin_port));
+    hosts(name, NULL);
+    refuses(ERROR_DB_AWAY, "cannot connect to MySQL at", name);
+    for (int one; (one = accept(fd, NULL, NULL)) >= 0; asked++)
+        close(one);
+    close(fd);
+    ck_assert_int_eq(asked, 1);
 }
 END_TEST
 
@@ -406,6 +434,7 @@ int main(void)
     tcase_add_test(t, a_late_answer_leads_nobody_back);
     tcase_add_test(t, takes_none_of_two_that_can_be_written);
     tcase_add_test(t, a_replica_that_hangs);
+    tcase_add_test(t, one_that_hangs_is_asked_once);
     tcase_add_test(t, doctor_looks_at_each);
     tcase_add_test(t, doctor_may_not_see_replication);
     suite_add_tcase(s, t);

@@ -129,12 +129,13 @@ static const char *hint(unsigned number)
     return number == TLS_WANTED ? "; set mysql.tls" : "";
 }
 
-static bool no_connection(struct db *db, const struct conf *conf, const struct db_site *site, struct error *err)
+static bool no_connection(struct db *db, const struct conf *conf, const struct db_site *site, int64_t connect_ms,
+                          struct error *err)
 {
     unsigned number = mysql_errno(db->handle);
     char what[ERROR_TEXT_MAX];
 
-    if (db_tls_refused(db, conf, site, err))
+    if (db_tls_refused(db, conf, site, connect_ms, err))
         return false;
     if (db->late)
         return error_set(err, ERROR_DB_AWAY, "cannot connect to MySQL at %s as %s: it does not go on with the login",
@@ -161,12 +162,12 @@ static bool log_in(struct db *db, const struct conf *conf, const struct db_site 
                    struct error *err)
 {
     name_peer(db, site);
-    if (!db_tls_check_files(db, conf, site, err) || !db_tls_check_loopback(db, conf, site, err))
+    if (!db_tls_check_files(db, conf, site, err) || !db_tls_check_loopback(db, conf, site, connect_ms, err))
         return false;
     set_options(db->handle, conf, site, connect_ms);
     if (db_login(db, conf, site, connect_ms))
         return db_tls_check(db, conf, site, err);
-    return no_connection(db, conf, site, err);
+    return no_connection(db, conf, site, connect_ms, err);
 }
 
 static bool check_writable(struct db *db, bool *writable, struct error *err)

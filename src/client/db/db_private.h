@@ -84,12 +84,14 @@ void db_tls_set_options(MYSQL *handle, const struct conf *conf, const struct db_
 ORDERD_MUST_CHECK bool db_tls_check_files(const struct db *db, const struct conf *conf, const struct db_site *site,
                                           struct error *err);
 
-/* And who listens on loopback, where the library does not look. Blocks for at most about twice the connect time-out. */
+/* And who listens on loopback, where the library does not look. Blocks for at most about twice connect_ms. */
 ORDERD_MUST_CHECK bool db_tls_check_loopback(const struct db *db, const struct conf *conf, const struct db_site *site,
-                                             struct error *err);
+                                             int64_t connect_ms, struct error *err);
 
-/* After connecting has failed: whether TLS was why; then that is in *err. May ask the server once more. */
-bool db_tls_refused(struct db *db, const struct conf *conf, const struct db_site *site, struct error *err);
+/* After connecting has failed: whether TLS was why; then that is in *err. May ask the server once more, where it has
+ * answered at all: blocks for at most about twice connect_ms then. */
+bool db_tls_refused(struct db *db, const struct conf *conf, const struct db_site *site, int64_t connect_ms,
+                    struct error *err);
 
 /* After that said no: whether the handshake failed all the same. Then somebody cut it off, since nothing is wrong with
  * it.

@@ -85,7 +85,8 @@ bool db_tls_check_files(const struct db *db, const struct conf *conf, const stru
 #ifdef MARIADB_TLS_VERIFY_HOST
 /* Connector/C from 3.4 on takes whoever answers at these names for the right server, also where it is told to verify.
  * So a handshake of our own comes first; who does not complete it is not trusted with a login. */
-bool db_tls_check_loopback(const struct db *db, const struct conf *conf, const struct db_site *site, struct error *err)
+bool db_tls_check_loopback(const struct db *db, const struct conf *conf, const struct db_site *site, int64_t connect_ms,
+                           struct error *err)
 {
     static const char *const trusted[] = {"localhost", "127.0.0.1", "::1"};
     char name[DB_PEER_MAX + 16];
@@ -96,7 +97,7 @@ bool db_tls_check_loopback(const struct db *db, const struct conf *conf, const s
         local = local || strcasecmp(site->host, trusted[i]) == 0;
     if (!local || mode_of(conf, site) != CONF_MYSQL_TLS_VERIFY)
         return true;
-    db_probe(&s, site->port, conf->mysql_connect_timeout);
+    db_probe(&s, site->port, connect_ms);
     if (s.fault != TLS_FAULT_NONE)
         return tls_tell(&s, err);
     return s.shaken ||
@@ -104,9 +105,10 @@ bool db_tls_check_loopback(const struct db *db, const struct conf *conf, const s
                      conf->mysql_user);
 }
 #else
-bool db_tls_check_loopback(const struct db *db, const struct conf *conf, const struct db_site *site, struct error *err)
+bool db_tls_check_loopback(const struct db *db, const struct conf *conf, const struct db_site *site, int64_t connect_ms,
+                           struct error *err)
 {
-    (void)db, (void)conf, (void)site, (void)err;
+    (void)db, (void)conf, (void)site, (void)connect_ms, (void)err;
     return true;
 }
 #endif
@@ -118,16 +120,23 @@ static bool ended(unsigned number)
     return number == CR_SERVER_LOST || number == CR_UNKNOWN_ERROR;
 }
 
-bool db_tls_refused(struct db *db, const struct conf *conf, const struct db_site *site, struct error *err)
+/* The login was given up. One that hangs altogether has not even greeted, and would only be waited for once more. */
+static bool fell_silent(const struct db *db)
+{
+    return db->late && mysql_get_server_info(db->handle);
+}
+
+bool db_tls_refused(struct db *db, const struct conf *conf, const struct db_site *site, int64_t connect_ms,
+                    struct error *err)
 {
     char name[DB_PEER_MAX + 16];
     struct tls_session s = session_of(db, conf, site, name);
     unsigned number = mysql_errno(db->handle);
     bool cut_off = ended(number) && s.peer.cert; /* a refusal of ours may get lost in the end of it all */
 
-    if (mode_of(conf, site) == CONF_MYSQL_TLS_OFF || !(number == CR_SSL_CONNECTION_ERROR || cut_off || db->late))
+    if (mode_of(conf, site) == CONF_MYSQL_TLS_OFF || !(number == CR_SSL_CONNECTION_ERROR || cut_off || fell_silent(db)))
         return false;
-    db_probe(&s, site->port, conf->mysql_connect_timeout);
+    db_probe(&s, site->port, connect_ms);
     if (s.fault != TLS_FAULT_NONE)
         tls_tell(&s, err);
     return s.fault != TLS_FAULT_NONE;
