@@ -343,6 +343,31 @@ START_TEST(one_that_hangs_is_asked_once)
 }
 END_TEST
 
+/* MySQL's other ways to take no writes: of one schema, and of anybody but administrators. */
+START_TEST(mysql_shuts_out)
+{
+    struct db *db;
+
+    if (!testing_mysql())
+        return;
+    db = opened_at(a);
+    pair("sql a 'ALTER SCHEMA orderd READ ONLY=1'");
+    ck_assert(!db_run(db, slice_of("INSERT INTO t VALUES (5)"), &err));
+    pair("sql a 'ALTER SCHEMA orderd READ ONLY=0'");
+    ck_assert_msg(err.code == ERROR_DB_READ_ONLY, "%s: %s", error_code_name(err.code), err.text);
+    ck_assert(!db_usable(db));
+    db_close(&db);
+    db = opened_at(a);
+    pair("sql a 'SET GLOBAL offline_mode=1'");
+    ck_assert(!reads(db));
+    ck_assert_msg(err.code == ERROR_DB_LOST || err.code == ERROR_DB_AWAY, "%s", err.text);
+    hosts(a, NULL);
+    refuses(ERROR_DB_AWAY, a, "offline mode");
+    pair("sql a 'SET GLOBAL offline_mode=0'");
+    db_close(&db);
+}
+END_TEST
+
 /* ---- orderctl doctor ---- */
 
 static struct program doctor;
@@ -435,6 +460,7 @@ int main(void)
     tcase_add_test(t, takes_none_of_two_that_can_be_written);
     tcase_add_test(t, a_replica_that_hangs);
     tcase_add_test(t, one_that_hangs_is_asked_once);
+    tcase_add_test(t, mysql_shuts_out);
     tcase_add_test(t, doctor_looks_at_each);
     tcase_add_test(t, doctor_may_not_see_replication);
     suite_add_tcase(s, t);

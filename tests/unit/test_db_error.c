@@ -34,6 +34,8 @@ static const struct {
     ONLY_MARIADB(1927, LOST),
     ONLY_MYSQL(3169, LOST),
     ONLY_MYSQL(4031, LOST), /* in MariaDB something about triggers */
+    ONLY_MYSQL(4081, LOST),
+    ONLY_MYSQL(4082, LOST),
     BOTH(2002, AWAY),
     BOTH(2003, AWAY),
     BOTH(2005, AWAY),
@@ -43,6 +45,15 @@ static const struct {
     BOTH(1129, AWAY),
     BOTH(1047, AWAY), /* Galera: the node is not ready */
     ONLY_MYSQL(3032, AWAY),
+    ONLY_MYSQL(6400, AWAY), /* the same in newer words */
+    ONLY_MYSQL(3168, AWAY),
+    ONLY_MYSQL(3781, AWAY), /* this and the six below: Group Replication lets nothing begin */
+    ONLY_MYSQL(3782, AWAY),
+    ONLY_MYSQL(3783, AWAY),
+    ONLY_MYSQL(3796, AWAY),
+    ONLY_MYSQL(3797, AWAY),
+    ONLY_MYSQL(3798, AWAY),
+    ONLY_MYSQL(3799, AWAY),
     BOTH(1213, CONFLICT),
     BOTH(1205, CONFLICT),
     BOTH(1020, CONFLICT), /* MariaDB from 11.6.2 on: the row changed since the snapshot */
@@ -51,6 +62,7 @@ static const struct {
     ONLY_MYSQL(3101, CONFLICT),
     BOTH(1792, READ_ONLY),
     BOTH(1836, READ_ONLY),
+    ONLY_MYSQL(3989, READ_ONLY), /* the schema alone */
     {DB_MARIADB, 1290, "running with the --read-only option", ERROR_DB_READ_ONLY},
     {DB_MYSQL, 1290, "running with the --super-read-only option", ERROR_DB_READ_ONLY},
     {DB_MYSQL, 1290, "running with the --secure-file-priv option", ERROR_DB_SETUP},
@@ -61,6 +73,7 @@ static const struct {
     BOTH(1637, RESOURCE),
     ONLY_MARIADB(1969, RESOURCE),
     ONLY_MYSQL(3024, RESOURCE),
+    ONLY_MYSQL(3100, RESOURCE), /* Group Replication lets nothing be committed */
     BOTH(1062, DUPLICATE),
     BOTH(1022, DUPLICATE),
     BOTH(1586, DUPLICATE),
@@ -97,6 +110,7 @@ static const struct {
     BOTH(2026, SETUP),
     BOTH(2059, SETUP),
     ONLY_MYSQL(3118, SETUP),
+    ONLY_MYSQL(3955, SETUP),
     BOTH(3159, SETUP),
     ONLY_MARIADB(4151, SETUP),
     BOTH(1, UNKNOWN),

@@ -30,6 +30,8 @@ static const struct {
     {1927, MARIADB, ERROR_DB_LOST},
     {3169, MYSQLV, ERROR_DB_LOST},
     {4031, MYSQLV, ERROR_DB_LOST},
+    {4081, MYSQLV, ERROR_DB_LOST}, /* over a limit of memory: this connection is ended */
+    {4082, MYSQLV, ERROR_DB_LOST},
     /* No connection to be had. */
     {2002, ANY, ERROR_DB_AWAY},
     {2003, ANY, ERROR_DB_AWAY},
@@ -45,6 +47,17 @@ static const struct {
     {1226, ANY, ERROR_DB_AWAY},
     {1218, ANY, ERROR_DB_AWAY},
     {3032, MYSQLV, ERROR_DB_AWAY}, /* offline mode */
+    {6400, MYSQLV, ERROR_DB_AWAY}, /* offline mode, with its reason */
+    {3168, MYSQLV, ERROR_DB_AWAY},
+    /* Group Replication lets no transaction begin: a new primary has yet to apply what the old one had committed, or
+     * the member is on its way into the group, or out of it. */
+    {3781, MYSQLV, ERROR_DB_AWAY},
+    {3782, MYSQLV, ERROR_DB_AWAY},
+    {3783, MYSQLV, ERROR_DB_AWAY},
+    {3796, MYSQLV, ERROR_DB_AWAY},
+    {3797, MYSQLV, ERROR_DB_AWAY},
+    {3798, MYSQLV, ERROR_DB_AWAY},
+    {3799, MYSQLV, ERROR_DB_AWAY},
     /* The whole transaction again, at once. */
     {1213, ANY, ERROR_DB_CONFLICT},
     {1205, ANY, ERROR_DB_CONFLICT},
@@ -59,6 +72,7 @@ static const struct {
     {1036, ANY, ERROR_DB_READ_ONLY}, /* innodb_read_only, innodb_force_recovery */
     {1874, ANY, ERROR_DB_READ_ONLY},
     {1881, MYSQLV, ERROR_DB_READ_ONLY},
+    {3989, MYSQLV, ERROR_DB_READ_ONLY}, /* ALTER SCHEMA ... READ ONLY = 1, by whoever moves it elsewhere */
     {3100, MYSQLV, ERROR_DB_RESOURCE},
     /* The server is short of something. */
     {1021, ANY, ERROR_DB_RESOURCE},
@@ -129,6 +143,7 @@ static const struct {
     {2059, ANY, ERROR_DB_SETUP},
     {2061, ANY, ERROR_DB_SETUP},
     {3118, MYSQLV, ERROR_DB_SETUP}, /* account locked */
+    {3955, MYSQLV, ERROR_DB_SETUP}, /* for a while, after wrong passwords */
     {3159, ANY, ERROR_DB_SETUP},    /* require_secure_transport */
     {4151, MARIADB, ERROR_DB_SETUP},
 };
