@@ -387,6 +387,31 @@ START_TEST(cap_wrong)
 }
 END_TEST
 
+/* Half of a transfer, as a failover leaves it: each shard balances by itself, and the caps add up with what is between
+ * them. */
+static void borrow(const char *units, const char *out)
+{
+    ledger_redis(1, STOCK_KEY_META, "HINCRBY", "cap", units);
+    ledger_redis(1, STOCK_KEY_STOCK, "INCRBY", units);
+    ledger_redis(1, STOCK_KEY_META, "HINCRBY", "out", out);
+}
+
+START_TEST(half_a_transfer)
+{
+    borrow("5", "-5");
+    RECONCILE("--quiet");
+    FOUND(EXIT_BAD_DATA, "broken", "transfer_unknown - -5\n");
+    testing_ctl_run_sql("INSERT INTO stock_transfer(id,activity_id,epoch,from_shard,to_shard,units) SELECT "
+                        "7,id,epoch,0,1,5 FROM activity");
+    RECONCILE("--quiet");
+    FOUND(EXIT_OK, "clean", "");
+    testing_ctl_run_sql("UPDATE stock_transfer SET state='done'");
+    borrow("-8", "8");
+    RECONCILE("--quiet");
+    FOUND(EXIT_BAD_DATA, "broken", "transfer_unknown - 3\n");
+}
+END_TEST
+
 START_TEST(keys_flushed)
 {
     struct order here = ledger_pending("S1", 1, 2), also = ledger_pending("S2", 2, 1);
@@ -594,6 +619,7 @@ int main(void)
     tcase_add_test(tc, unit_lost_or_won);
     tcase_add_test(tc, counter_wrong);
     tcase_add_test(tc, cap_wrong);
+    tcase_add_test(tc, half_a_transfer);
     tcase_add_test(tc, keys_flushed);
     tcase_add_test(tc, shard_damaged);
     tcase_add_test(tc, shard_of_another_epoch);

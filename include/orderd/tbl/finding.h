@@ -75,6 +75,9 @@ X(FORFEITED_RECLAIMABLE, "forfeited_reclaimable", SHARD, WALK,
 /* an activity */
 X(CAP_TOTAL, "cap_total", ACTIVITY, PERSON, "the caps of all shards and what is in transfer are not the total stock",
   "a restock was cut short: `orderctl activity restock`, or `orderctl activity rebuild`")
+X(TRANSFER_UNKNOWN, "transfer_unknown", ACTIVITY, PERSON,
+  "units are between shards, or more came to shards than left others, and no transfer is under way",
+  "a failover forgot half of a transfer: two walks of the daemon repeat it; what they cannot is for `orderctl activity rebuild`")
 X(DB_UNBALANCED, "db_unbalanced", ACTIVITY, REPAIR,
   "MySQL: total stock is not available + units of live orders: changed by hand",
   "sets available to total less the units of live orders, under the stock row's lock")

@@ -87,6 +87,7 @@ ORDERD_MUST_CHECK bool rows_of_shard(struct scan *scan, int shard, int64_t *orde
 struct row_sums {
     bool has_stock;
     int64_t total_stock, total, available, live, live_orders;
+    int64_t transfers, planned; /* between shards: all of them, and those that have not ended */
 };
 /* All at one instant. */
 ORDERD_MUST_CHECK bool rows_sums(struct db *db, int64_t activity_id, struct row_sums *out, struct error *err);
@@ -129,7 +130,8 @@ bool shard_quiet(const struct stock_audit *before, const struct stock_audit *aft
 
 struct sums_before {
     struct row_sums rows;
-    int64_t cap_off; /* caps less the total stock */
+    int64_t cap_off;  /* caps less the total stock */
+    int64_t transfer; /* units between shards */
 };
 ORDERD_MUST_CHECK bool sums_begin(struct scan *scan, struct sums_before *before, struct error *err);
 ORDERD_MUST_CHECK bool sums_end(struct scan *scan, const struct sums_before *before, struct error *err);

@@ -322,8 +322,9 @@ static bool take_sums(void *arg, const struct slice *c, unsigned count)
 {
     struct row_sums *out = arg;
 
-    if (count != 5 || !db_column_i64(c[0], &out->total_stock) || !db_column_i64(c[3], &out->live_orders) ||
-        !db_column_i64(c[4], &out->live))
+    if (count != 7 || !db_column_i64(c[0], &out->total_stock) || !db_column_i64(c[3], &out->live_orders) ||
+        !db_column_i64(c[4], &out->live) || !db_column_i64(c[5], &out->transfers) ||
+        !db_column_i64(c[6], &out->planned))
         return false;
     out->has_stock = c[1].ptr != NULL;
     return !out->has_stock || (db_column_i64(c[1], &out->total) && db_column_i64(c[2], &out->available));
@@ -336,12 +337,14 @@ bool rows_sums(struct db *db, int64_t activity_id, struct row_sums *out, struct 
     bool ok;
 
     *out = (struct row_sums){0};
-    strbuf_addf(&sql,
-                "SELECT a.total_stock,s.total,s.available,l.orders,l.units FROM activity a LEFT JOIN activity_stock s "
-                "ON s.activity_id=a.id JOIN (SELECT COUNT(*) AS orders,COALESCE(SUM(quantity),0) AS units FROM orders "
-                "FORCE INDEX(uk_live) WHERE activity_id=%" PRId64
-                " AND live_user IS NOT NULL) AS l WHERE a.id=%" PRId64,
-                activity_id, activity_id);
+    strbuf_addf(
+        &sql,
+        "SELECT a.total_stock,s.total,s.available,l.orders,l.units,(SELECT COUNT(*) FROM stock_transfer t WHERE "
+        "t.activity_id=a.id),(SELECT COUNT(*) FROM stock_transfer t WHERE t.activity_id=a.id AND "
+        "t.state='planned') FROM activity a LEFT JOIN activity_stock s "
+        "ON s.activity_id=a.id JOIN (SELECT COUNT(*) AS orders,COALESCE(SUM(quantity),0) AS units FROM orders "
+        "FORCE INDEX(uk_live) WHERE activity_id=%" PRId64 " AND live_user IS NOT NULL) AS l WHERE a.id=%" PRId64,
+        activity_id, activity_id);
     ok = db_query(db, text_of(&sql), take_sums, out, err);
     strbuf_release(&sql);
     return ok;

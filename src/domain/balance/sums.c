@@ -45,6 +45,7 @@ bool sums_begin(struct scan *scan, struct sums_before *before, struct error *err
     if (!rows_sums(scan->db, scan->report->activity.id, &before->rows, err))
         return false;
     before->cap_off = cap_off(scan, &before->rows);
+    before->transfer = scan->report->sums.transfer;
     return true;
 }
 
@@ -82,6 +83,17 @@ static void check_cap(struct scan *scan, int64_t before, const struct row_sums *
         report_shard(scan, FINDING_CAP_TOTAL, -1, off, scan->report->sums.cap,
                      "caps %" PRId64 " + in transfer %" PRId64 ", total stock %" PRId64, scan->report->sums.cap,
                      scan->report->sums.transfer, now->total_stock);
+}
+
+/* The caps then add up, whatever was lost or made on the way. Seen twice, and nobody moved anything in between. */
+static void check_transfer(struct scan *scan, const struct sums_before *before, const struct row_sums *now)
+{
+    int64_t transfer = scan->report->sums.transfer;
+
+    if (transfer != 0 && transfer == before->transfer && before->rows.planned == 0 && now->planned == 0 &&
+        before->rows.transfers == now->transfers)
+        report_shard(scan, FINDING_TRANSFER_UNKNOWN, -1, transfer, transfer, "%" PRId64 " units %s",
+                     transfer < 0 ? -transfer : transfer, transfer < 0 ? "came that never left" : "never came");
 }
 
 /* ---- both ---- */
@@ -151,6 +163,7 @@ static void check_all(struct scan *scan, const struct sums_before *before, const
     if (!scan->expects || !all_present(scan, audits))
         return;
     check_cap(scan, before->cap_off, now);
+    check_transfer(scan, before, now);
     if (!scan->report->activity.reservations)
         return;
     if (walked(scan, BALANCE_LIVE) && sound(scan, audits) && now->has_stock)

@@ -62,11 +62,12 @@ static bool scan(struct visit *v, struct error *err)
 
 /* ---- afterwards ---- */
 
-/* Caps that are not the total are a restock under way, or one that was cut short: the walk's own, next time. */
+/* Caps that are not the total are a restock under way, or one that was cut short: the walk's own, next time. So is half
+ * of a transfer. */
 static bool is_for_others(enum finding_kind kind)
 {
     return (finding_mender(kind) == FINDING_MENDER_PERSON || finding_mender(kind) == FINDING_MENDER_REPAIR) &&
-           kind != FINDING_CAP_TOTAL;
+           kind != FINDING_CAP_TOTAL && kind != FINDING_TRANSFER_UNKNOWN;
 }
 
 static int64_t count_for_others(const struct balance_report *report)
