@@ -3,12 +3,19 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "orderd/check.h"
+#include "orderd/clock.h"
 #include "orderd/stock.h"
 #include "orderd/units.h"
 
 #define PAGE 1000
+
+/* So often, and so long apart, units are between shards before that is no transfer any more. */
+#define BETWEEN_LOOKS   20
+#define BETWEEN_REST_MS 100
 
 struct shard {
     struct verify *v;
@@ -179,6 +186,39 @@ static bool read_shard(struct verify *v, struct kv *kv, int number, struct error
     return true;
 }
 
+static bool between(struct verify *v, struct kv *kv, int64_t *units, struct error *err)
+{
+    size_t shards = (size_t)v->activity.shards;
+    struct stock_audit *audits = check_calloc(shards, sizeof *audits);
+    struct error *errs = check_calloc(shards, sizeof *errs);
+    bool ok = stock_audit_many(kv, v->activity.id, v->activity.shards, audits, errs, err);
+
+    *units = 0;
+    for (size_t i = 0; i < shards && ok; i++)
+        *units += errs[i].code == ERROR_NONE ? audits[i].out : 0;
+    free(audits);
+    free(errs);
+    return ok;
+}
+
+/* Caps add up with what is between shards, whatever was lost or made on the way. A transfer takes milliseconds. */
+static bool judge_between(struct verify *v, struct kv *kv, struct error *err)
+{
+    int64_t units;
+
+    for (int look = 0; look < BETWEEN_LOOKS; look++) {
+        if (!between(v, kv, &units, err))
+            return false;
+        if (units == 0)
+            return true;
+        clock_sleep_ms(BETWEEN_REST_MS);
+    }
+    v->unbalanced++;
+    report_example(v->report, REPORT_SHARDS, "%" PRId64 " units %s", units < 0 ? -units : units,
+                   units < 0 ? "came to shards and never left one" : "left shards and never came to one");
+    return true;
+}
+
 bool verify_read_stock(struct verify *v, struct error *err)
 {
     struct kv *kv = kv_open(v->conf, "orderload-verify", err);
@@ -186,6 +226,7 @@ bool verify_read_stock(struct verify *v, struct error *err)
 
     for (int shard = 0; ok && shard < v->activity.shards; shard++)
         ok = read_shard(v, kv, shard, err);
+    ok = ok && (v->activity.shards < 2 || judge_between(v, kv, err));
     kv_close(&kv);
     return ok || error_prefix(err, "reading stock");
 }
