@@ -24,6 +24,11 @@ ORDERD_MUST_CHECK bool activity_walk_elect(struct db *db, int64_t id, int64_t in
                                            struct error *err);
 ORDERD_MUST_CHECK bool activity_walk_release(struct db *db, int64_t id, struct error *err);
 
+/* The same kind of lock for whoever looks, between the walks, at the shards of all activities. It may be held together
+ * with others, and must not be asked for again by who has it. */
+ORDERD_MUST_CHECK bool activity_level_elect(struct db *db, bool *elected, struct error *err);
+ORDERD_MUST_CHECK bool activity_level_release(struct db *db, struct error *err);
+
 struct activity_walk {
     int64_t walks; /* whole ones so far; written by activity_walk_record, which counts one more */
     char walker[ACTIVITY_WALKER_MAX + 1];

@@ -103,6 +103,41 @@ START_TEST(between_two_walks)
 }
 END_TEST
 
+static bool somebody_looks(void)
+{
+    struct error err;
+    bool mine;
+
+    ck_assert_ok(activity_level_elect(testing_lane_db, &mine, &err), &err);
+    if (mine)
+        ck_assert_ok(activity_level_release(testing_lane_db, &err), &err);
+    return !mine;
+}
+
+/* However many there are: what one look costs is not multiplied. Where it dies, another one looks. */
+START_TEST(one_of_them_looks)
+{
+    pid_t first;
+
+    testing_sale_open(TOTAL, SHARDS, 1);
+    walk_once();
+    ck_assert(!somebody_looks());
+    first = testing_parts_fork(TESTING_WALK, NULL);
+    testing_wait(somebody_looks(), 10000, "one looks");
+    testing_parts_start(TESTING_WALK, 1);
+    testing_parts_kill(first);
+    (void)empty_shard(1);
+    testing_wait(testing_sale_audit(1).left > 0, 10000, "the other looks");
+    ck_assert(somebody_looks());
+    testing_walk_again();
+    testing_wait_walks(2); /* in which it does not */
+    testing_wait(somebody_looks(), 10000, "it looks again");
+    testing_parts_stop();
+    ck_assert(!somebody_looks());
+    testing_sale_close();
+}
+END_TEST
+
 /* One unit is left in shard 0, whose buyers have all come: each walk offers it to those of the next shard. */
 START_TEST(the_last_unit_goes_round)
 {
@@ -401,6 +436,7 @@ int main(void)
     tcase_add_unchecked_fixture(c, NULL, testing_walk_clean);
     tcase_add_test(c, an_empty_shard_is_given_some);
     tcase_add_test(c, between_two_walks);
+    tcase_add_test(c, one_of_them_looks);
     tcase_add_test(c, the_last_unit_goes_round);
 #ifdef ORDERD_FAULTS
     tcase_add_loop_test(c, killed_on_the_way, 0, sizeof faults / sizeof *faults);

@@ -113,6 +113,19 @@ bool activity_walk_release(struct db *db, int64_t id, struct error *err)
     return ask(db, &sql, &ignored, err);
 }
 
+/* No activity has this id. */
+#define LEVEL 0
+
+bool activity_level_elect(struct db *db, bool *elected, struct error *err)
+{
+    return lock(db, LEVEL, elected, err);
+}
+
+bool activity_level_release(struct db *db, struct error *err)
+{
+    return activity_walk_release(db, LEVEL, err);
+}
+
 /* ---- the record ---- */
 
 enum { NUMBERS = 8, WALKER = 8, COLUMNS };

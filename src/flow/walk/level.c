@@ -191,6 +191,10 @@ bool walk_level_all(struct walk *walk, struct error *err)
     struct activity_spread list[SPREAD_MAX];
     size_t count;
 
+    if (!walk->levels && !activity_level_elect(walk->db, &walk->levels, err))
+        return false;
+    if (!walk->levels)
+        return true;
     if (!activity_transfer_spread(walk->db, list, SPREAD_MAX, &count, err))
         return false;
     for (size_t i = 0; i < count && !keeper_stopping(&walk->base); i++) {

@@ -12,6 +12,10 @@
 #define ROUND_MAX 1000
 /* How often it is looked which activities are due: so long after a walker's death another one takes over. */
 #define LOOK_MS 1000
+/* Looking at shards between the walks may take up one part in so many of the time: of thousands less often. */
+#define LEVEL_SHARE 4
+/* And after a failure it rests for so long; what is the matter is no better in a second. */
+#define LEVEL_REST_MS 5000
 
 /* ---- its servers ---- */
 
@@ -21,6 +25,7 @@ static void drop_connections(struct walk *walk)
 {
     db_close(&walk->db);
     kv_close(&walk->kv);
+    walk->levels = false;
 }
 
 /* A walker that says nothing for longer than its slowest step takes has vanished with its machine, or hangs: the server
@@ -68,6 +73,15 @@ static bool connect(struct walk *walk)
 
 /* ---- one round ---- */
 
+/* A walk may take minutes: meanwhile another process looks at the shards. */
+static bool leave_level(struct walk *walk, struct error *err)
+{
+    bool held = walk->levels;
+
+    walk->levels = false;
+    return !held || activity_level_release(walk->db, err);
+}
+
 static bool walk_one(struct walk *walk, int64_t id, struct error *err)
 {
     bool elected;
@@ -77,7 +91,7 @@ static bool walk_one(struct walk *walk, int64_t id, struct error *err)
     if (!elected)
         return true;
     FAULT(WALK_ELECTED);
-    return walk_visit(walk, id, err) && activity_walk_release(walk->db, id, err);
+    return leave_level(walk, err) && walk_visit(walk, id, err) && activity_walk_release(walk->db, id, err);
 }
 
 /* The others go on; this one is left to other processes for a while. What the connections were in the middle of is
@@ -109,9 +123,15 @@ static void walk_all(struct walk *walk, const int64_t *ids, size_t count)
 static void level_all(struct walk *walk)
 {
     struct error err = {0};
+    int64_t began = clock_mono_ms();
 
-    if (keeper_stopping(&walk->base) || !connect(walk) || walk_level_all(walk, &err))
+    if (keeper_stopping(&walk->base) || began < walk->level_after || !connect(walk))
         return;
+    if (walk_level_all(walk, &err)) {
+        walk->level_after = began + (clock_mono_ms() - began) * LEVEL_SHARE;
+        return;
+    }
+    walk->level_after = clock_mono_ms() + LEVEL_REST_MS;
     log_event(LOG_EVENT_WALK_FAILED, LOG_ERR(&err));
     drop_connections(walk);
 }

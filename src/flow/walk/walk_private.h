@@ -32,6 +32,8 @@ struct walk {
     int64_t next_try;      /* monotonic ms: while a server is away */
     struct walk_view view; /* of this round */
     bool looked;           /* `view` was taken in this round */
+    bool levels;           /* it is the one that looks at shards between the walks: db holds the lock of that */
+    int64_t level_after;   /* monotonic ms: when it looks again */
     struct memory *memory; /* of all activities */
 };
 
@@ -73,7 +75,7 @@ bool walk_restock(struct visit *visit, struct error *err);
 /* Ends transfers between shards that were cut short, and begins new ones where a shard is empty. */
 bool walk_level(struct visit *visit, struct error *err);
 /* The latter, for all activities on sale, between their walks: a look at their shards, and where one is empty and
- * another has some, the transfers. false: a server went away. */
+ * another has some, the transfers. Nothing where another process does that. false: a server went away. */
 bool walk_level_all(struct walk *walk, struct error *err);
 
 /* ---- give_up.c ---- */
