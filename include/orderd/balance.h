@@ -152,8 +152,8 @@ struct balance_report {
     int64_t rechecked;                             /* orders that changed while they were read */
     int shards_present;
     int64_t redis_now, db_now; /* when it began, ms since 1970, each by its own clock */
-    int64_t took_ms;
-    bool complete; /* neither stopped nor ended by on_findings */
+    int64_t took_ms, done_ms;  /* all of it, and of that BALANCE_DONE */
+    bool complete;             /* neither stopped nor ended by on_findings */
 };
 
 /* Findings of one page, at most options.page, in no order; valid during the call. Called between round trips, so it may

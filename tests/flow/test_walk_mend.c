@@ -317,6 +317,48 @@ START_TEST(a_lost_mark)
 }
 END_TEST
 
+/* What a walk took besides what the next one waits for. */
+static int64_t history_ms(uint64_t before)
+{
+    return (int64_t)(testing_counted(METRIC_WALK_MS) - before) - testing_walked().took_ms;
+}
+
+/* The longer it is, the less often it is gone through, and the others of the fleet do so as well; and what else a walk
+ * is for does not wait for it. */
+START_TEST(a_long_history)
+{
+    enum { ORDERS = 10, PAUSE_MS = 50 };
+    uint64_t before;
+
+    testing_sale_open(20, 1, 1);
+    sell(1, ORDERS);
+    change(1, ORDERS, ORDER_WISH_CANCEL);
+    testing_parts_start(TESTING_RELAY, 0);
+    testing_wait_effects();
+    testing_parts_stop();
+    testing_walk_conf->walk_page = 1;
+    testing_walk_conf->walk_pause = PAUSE_MS;
+    testing_walk_conf->walk_interval = 3600000;
+    testing_walk_conf->survey_lost_after = 600000;
+    testing_parts_start(TESTING_WALK, 1);
+    testing_wait_walks(1);
+    ck_assert_int_ge(history_ms(0), ORDERS * PAUSE_MS);
+    before = testing_counted(METRIC_WALK_MS);
+    testing_next_walk();
+    ck_assert_int_ge(history_ms(before), ORDERS * PAUSE_MS); /* little of an hour: in each */
+    testing_sql(
+        "INSERT INTO replica(host,instance,pid,version,admin,state,why,started_at,seen_at,report) WITH RECURSIVE "
+        "n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE i<900) SELECT 'a',CONCAT('r',i),i,'1','','ready','',"
+        "UTC_TIMESTAMP(3),UTC_TIMESTAMP(6),'{}' FROM n");
+    testing_next_walk(); /* together these would */
+    before = testing_counted(METRIC_WALK_MS);
+    testing_next_walk();
+    ck_assert_int_eq(history_ms(before), 0);
+    testing_parts_stop();
+    testing_sale_close();
+}
+END_TEST
+
 /* ---- forfeited units that MySQL has after all ---- */
 
 START_TEST(reclaimed_when_seen_twice)
@@ -615,6 +657,7 @@ int main(void)
     tcase_add_test(c, forgotten_orders_are_adopted);
     tcase_add_test(c, forgotten_and_closed);
     tcase_add_test(c, forgotten_when_closed);
+    tcase_add_test(c, a_long_history);
     tcase_add_test(c, a_lost_mark);
     tcase_add_test(c, reclaimed_when_seen_twice);
     tcase_add_test(c, keys_outlive_their_orders);

@@ -232,6 +232,8 @@ static void report_done(struct scan *scan)
 static bool walk_done(struct scan *scan, struct error *err)
 {
     struct order_done walk = {.activity_id = scan->report->activity.id};
+    int64_t began = clock_mono_ms();
+    bool ok;
 
     while (!walk.end && !scan->ended) {
         if (!rows_done(scan, &walk, err))
@@ -243,7 +245,9 @@ static bool walk_done(struct scan *scan, struct error *err)
         report_done(scan);
         (void)report_next(scan);
     }
-    return scan->ended || each_shard(scan, walk_gone, err);
+    ok = scan->ended || each_shard(scan, walk_gone, err);
+    scan->report->done_ms = clock_mono_ms() - began;
+    return ok;
 }
 
 /* ---- all of it ---- */

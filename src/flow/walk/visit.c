@@ -8,6 +8,7 @@
 #include "orderd/clock.h"
 #include "orderd/fault.h"
 #include "orderd/log.h"
+#include "orderd/replica.h"
 
 /* Looking at the live orders too may take up one part in so many of the time; a small sale is looked at whole in every
  * walk, one of millions less often. */
@@ -97,11 +98,12 @@ static void account(struct visit *v)
     struct metric_block *metrics = v->walk->base.metrics;
     struct activity_walk *done = &v->done;
 
-    done->took_ms = v->report.took_ms;
+    /* Who is lost waits for the next walk, and that for twice the time of this one; not for that of the history. */
+    done->took_ms = v->report.took_ms - v->report.done_ms;
     done->reservations = v->report.held_orders;
     done->deferred += v->report.by_kind[FINDING_BACKLOG].findings;
     metric_add(metrics, METRIC_WALKS, 1);
-    metric_add(metrics, METRIC_WALK_MS, (uint64_t)done->took_ms);
+    metric_add(metrics, METRIC_WALK_MS, (uint64_t)v->report.took_ms);
     metric_add(metrics, METRIC_WALK_DEFERRED, (uint64_t)done->deferred);
     metric_add(metrics, METRIC_WALK_NEED_PERSON, (uint64_t)done->need_person);
     log_event(done->recovered + done->deferred + done->mended + done->need_person > 0 ? LOG_EVENT_WALK_DONE
@@ -109,19 +111,18 @@ static void account(struct visit *v)
               LOG_INT("activity_id", v->memory->id), LOG_INT("reservations", done->reservations),
               LOG_INT("live_orders", v->report.live_orders), LOG_INT("recovered", done->recovered),
               LOG_INT("deferred", done->deferred), LOG_INT("mended", done->mended),
-              LOG_INT("need_person", done->need_person), LOG_INT("took_ms", done->took_ms));
+              LOG_INT("need_person", done->need_person), LOG_INT("took_ms", v->report.took_ms));
 }
 
 /* 0: in every walk. */
-static int64_t due_after(const struct visit *v, int64_t took, int share)
+static int64_t due_after(const struct visit *v, int64_t took, int64_t share)
 {
     return took > v->walk->base.conf->walk_interval / share ? clock_mono_ms() + took * (share - 1) : 0;
 }
 
-/* What the live orders cost is what a deep walk takes longer than the ledger alone; counted as all of it. A walk
- * through the history says nothing of that: the live orders, of which a buyer may wait, are not to come later for it.
- */
-static void plan_next(struct visit *v)
+/* What the live orders cost is what a deep walk takes longer than the ledger alone; counted as all of it but the
+ * history: a buyer may wait for a live order. */
+static void plan_next(struct visit *v, int daemons)
 {
     struct memory *memory = v->memory;
 
@@ -129,21 +130,42 @@ static void plan_next(struct visit *v)
         return;
     memory_end(memory);
     if (v->history)
-        memory->history_after = due_after(v, v->report.took_ms, HISTORY_SHARE);
-    else
-        memory->deep_took = v->report.took_ms;
-    memory->deep_after = due_after(v, memory->deep_took, DEEP_SHARE);
+        memory->history_after = due_after(v, v->report.done_ms, HISTORY_SHARE * daemons);
+    memory->deep_after = due_after(v, v->done.took_ms, DEEP_SHARE);
+}
+
+static void count_living(void *arg, const struct replica *replica, const struct replica_report *report)
+{
+    (void)report;
+    *(int *)arg += replica_state_lives(replica->state);
+}
+
+/* Each process goes by its own memory, and together they are not to go through the history without an end. */
+static bool count_daemons(struct visit *v, int *daemons, struct error *err)
+{
+    struct db *db = v->walk->db;
+
+    *daemons = 0;
+    if (v->history && !replica_read_all(db, v->walk->base.conf->survey_lost_after, count_living, daemons, err)) {
+        if (!db_usable(db))
+            return false;
+        error_clear(err); /* the walk is not to fail for that */
+    }
+    *daemons += *daemons == 0;
+    return true;
 }
 
 static bool finish(struct visit *v, struct error *err)
 {
+    int daemons;
+
     v->done.need_person = count_for_others(&v->report);
     if (v->done.need_person > 0)
         tell_others(v);
-    if ((v->deep && !walk_restock(v, err)) || !walk_level(v, err))
+    if ((v->deep && !walk_restock(v, err)) || !walk_level(v, err) || !count_daemons(v, &daemons, err))
         return false;
     account(v);
-    plan_next(v);
+    plan_next(v, daemons);
     snprintf(v->done.walker, sizeof v->done.walker, "%s", v->walk->name);
     FAULT(WALK_BEFORE_RECORD);
     return activity_walk_record(v->walk->db, v->memory->id, &v->done, err);
@@ -161,6 +183,8 @@ bool walk_visit(struct walk *walk, int64_t activity_id, struct error *err)
     v.outcomes = check_calloc(page, sizeof *v.outcomes);
     ok = activity_store_get(walk->db, activity_id, &v.activity, err) && walk_keep(&v, err) && walk_look(walk, err);
     v.history = ok && wants_history(&v);
+    if (v.history) /* where this one comes to no end, the next ones are to */
+        v.memory->history_after = clock_mono_ms() + walk->base.conf->walk_interval * HISTORY_SHARE;
     ok = ok && scan(&v, err);
     if (ok && v.report.complete)
         ok = finish(&v, err);

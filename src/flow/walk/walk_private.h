@@ -88,7 +88,6 @@ struct memory {
     int64_t id;            /* of the activity */
     int64_t not_before;    /* monotonic ms: after a failure, so that others can try */
     int64_t deep_after;    /* monotonic ms: when the live orders are due again */
-    int64_t deep_took;     /* ms: what the last walk of them took; 0: none yet that was not of the history, too */
     int64_t history_after; /* monotonic ms: when the closed and rejected orders are due again */
     bool transfer_off;     /* in the last walk units were between two shards, without a transfer under way */
     bool caps_off;         /* in the last deep walk the caps were not MySQL's total */
