@@ -138,26 +138,53 @@ START_TEST(one_of_them_looks)
 }
 END_TEST
 
+/* Buyers from number n on take all of a shard but one unit. */
+static int empty_but_one(int shard, int n)
+{
+    for (int64_t left = testing_sale_audit(shard).left; left > 1; n++) {
+        if (stock_home_shard(n, SHARDS) != shard)
+            continue;
+        (void)testing_buy(n, 1);
+        left--;
+    }
+    return n;
+}
+
 /* One unit is left in shard 0, whose buyers have all come: each walk offers it to those of the next shard. */
 START_TEST(the_last_unit_goes_round)
 {
-    int n = 1;
-
     testing_sale_open(TOTAL, SHARDS, 1);
-    for (int shard = 1; shard < SHARDS; shard++)
+    for (int shard = 1, n = empty_but_one(0, 1); shard < SHARDS; shard++)
         n = empty_shard_from(shard, n);
-    for (int left = TOTAL / SHARDS; left > 1; n++) {
-        if (stock_home_shard(n, SHARDS) == 0) {
-            (void)testing_buy(n, 1);
-            left--;
-        }
-    }
     for (int walks = 1; walks <= SHARDS; walks++) {
         walk_once();
         for (int shard = 0; shard < SHARDS; shard++)
             ck_assert_int_eq(testing_sale_audit(shard).left, shard == walks % SHARDS);
         assert_books(0);
     }
+    testing_sale_close();
+}
+END_TEST
+
+/* Two units that nobody buys rest after a whole turn. Then somebody buys one, and the other goes on. */
+START_TEST(units_that_nobody_wants_rest)
+{
+    int n;
+
+    testing_sale_open(TOTAL, SHARDS, 1);
+    n = empty_but_one(2, empty_but_one(0, 1));
+    n = empty_shard_from(3, empty_shard_from(1, n));
+    testing_parts_start(TESTING_WALK, 1);
+    testing_wait_walks(1);
+    for (int walks = 2; walks <= SHARDS + 2; walks++)
+        testing_next_walk();
+    ck_assert_int_eq(transfers("done"), 2 * SHARDS);
+    n = empty_shard_from(0, n);
+    testing_next_walk();
+    ck_assert_int_eq(transfers("done"), 2 * SHARDS + 1);
+    ck_assert_int_eq(testing_sale_audit(3).left, 1);
+    testing_parts_stop();
+    assert_books(0);
     testing_sale_close();
 }
 END_TEST
@@ -438,6 +465,7 @@ int main(void)
     tcase_add_test(c, between_two_walks);
     tcase_add_test(c, one_of_them_looks);
     tcase_add_test(c, the_last_unit_goes_round);
+    tcase_add_test(c, units_that_nobody_wants_rest);
 #ifdef ORDERD_FAULTS
     tcase_add_loop_test(c, killed_on_the_way, 0, sizeof faults / sizeof *faults);
     tcase_add_loop_test(c, killed_between_two_walks, 0, sizeof faults / sizeof *faults);

@@ -27,6 +27,7 @@ static const struct {
 } table[] = {
     BOTH(2006, LOST),
     BOTH(2013, LOST),
+    BOTH(2000, LOST),
     BOTH(2055, LOST),
     BOTH(1053, LOST), /* the server is shutting down in the middle */
     BOTH(1317, LOST), /* KILL QUERY: a COMMIT that it meets may have happened */

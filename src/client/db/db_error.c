@@ -33,6 +33,7 @@ static const struct {
     {4081, MYSQLV, ERROR_DB_LOST}, /* over a limit of memory: this connection is ended */
     {4082, MYSQLV, ERROR_DB_LOST},
     /* No connection to be had. */
+    {2000, ANY, ERROR_DB_LOST}, /* libmysqlclient 9.7, of a connection that ended in the login without a word */
     {2002, ANY, ERROR_DB_AWAY},
     {2003, ANY, ERROR_DB_AWAY},
     {2005, ANY, ERROR_DB_AWAY},

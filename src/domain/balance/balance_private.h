@@ -81,7 +81,9 @@ struct row_cursor {
 ORDERD_MUST_CHECK bool rows_live(struct scan *scan, struct row_cursor *cursor, struct error *err);
 ORDERD_MUST_CHECK bool rows_done(struct scan *scan, struct order_done *walk, struct error *err);
 
-/* Live orders of one shard, and their units. */
+/* ---- live.c: their sums ---- */
+
+/* Live orders of one shard, and their units; not at one instant. */
 ORDERD_MUST_CHECK bool rows_of_shard(struct scan *scan, int shard, int64_t *orders, int64_t *units, struct error *err);
 
 struct row_sums {
@@ -90,7 +92,7 @@ struct row_sums {
     int64_t transfers, planned; /* between shards: all of them, and those that have not ended */
 };
 /* All at one instant. */
-ORDERD_MUST_CHECK bool rows_sums(struct db *db, int64_t activity_id, struct row_sums *out, struct error *err);
+ORDERD_MUST_CHECK bool rows_sums(struct scan *scan, struct row_sums *out, struct error *err);
 
 /* ---- compare.c ---- */
 

@@ -291,65 +291,6 @@ bool rows_done(struct scan *scan, struct order_done *walk, struct error *err)
 
 /* ---- sums ---- */
 
-struct pair {
-    int64_t orders, units;
-};
-
-static bool take_pair(void *arg, const struct slice *c, unsigned count)
-{
-    struct pair *pair = arg;
-
-    return count == 2 && db_column_i64(c[0], &pair->orders) && db_column_i64(c[1], &pair->units);
-}
-
-bool rows_of_shard(struct scan *scan, int shard, int64_t *orders, int64_t *units, struct error *err)
-{
-    struct pair pair = {0, 0};
-
-    strbuf_reset(&scan->sql);
-    strbuf_addf(&scan->sql,
-                "SELECT COUNT(*),COALESCE(SUM(quantity),0) FROM orders FORCE INDEX(uk_live) WHERE activity_id=%" PRId64
-                " AND live_user IS NOT NULL AND shard=%d",
-                scan->report->activity.id, shard);
-    if (!db_query(scan->db, text_of(&scan->sql), take_pair, &pair, err))
-        return false;
-    *orders = pair.orders;
-    *units = pair.units;
-    return true;
-}
-
-static bool take_sums(void *arg, const struct slice *c, unsigned count)
-{
-    struct row_sums *out = arg;
-
-    if (count != 7 || !db_column_i64(c[0], &out->total_stock) || !db_column_i64(c[3], &out->live_orders) ||
-        !db_column_i64(c[4], &out->live) || !db_column_i64(c[5], &out->transfers) ||
-        !db_column_i64(c[6], &out->planned))
-        return false;
-    out->has_stock = c[1].ptr != NULL;
-    return !out->has_stock || (db_column_i64(c[1], &out->total) && db_column_i64(c[2], &out->available));
-}
-
-/* One statement is one read view, so the numbers belong together while orders come and go. */
-bool rows_sums(struct db *db, int64_t activity_id, struct row_sums *out, struct error *err)
-{
-    struct strbuf sql = STRBUF_INIT;
-    bool ok;
-
-    *out = (struct row_sums){0};
-    strbuf_addf(
-        &sql,
-        "SELECT a.total_stock,s.total,s.available,l.orders,l.units,(SELECT COUNT(*) FROM stock_transfer t WHERE "
-        "t.activity_id=a.id),(SELECT COUNT(*) FROM stock_transfer t WHERE t.activity_id=a.id AND "
-        "t.state='planned') FROM activity a LEFT JOIN activity_stock s "
-        "ON s.activity_id=a.id JOIN (SELECT COUNT(*) AS orders,COALESCE(SUM(quantity),0) AS units FROM orders "
-        "FORCE INDEX(uk_live) WHERE activity_id=%" PRId64 " AND live_user IS NOT NULL) AS l WHERE a.id=%" PRId64,
-        activity_id, activity_id);
-    ok = db_query(db, text_of(&sql), take_sums, out, err);
-    strbuf_release(&sql);
-    return ok;
-}
-
 /* What is in a retry queue may have come from any. */
 static int64_t earliest_of_all(const struct order_recent *recent, unsigned queues)
 {

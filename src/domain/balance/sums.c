@@ -42,7 +42,7 @@ bool sums_begin(struct scan *scan, struct sums_before *before, struct error *err
     add_up(scan, scan->audits);
     if (!(scan->options->parts & BALANCE_SUMS))
         return true;
-    if (!rows_sums(scan->db, scan->report->activity.id, &before->rows, err))
+    if (!rows_sums(scan, &before->rows, err))
         return false;
     before->cap_off = cap_off(scan, &before->rows);
     before->transfer = scan->report->sums.transfer;
@@ -181,8 +181,7 @@ bool sums_end(struct scan *scan, const struct sums_before *before, struct error 
     bool ok = true;
 
     if (scan->options->parts & BALANCE_SUMS) {
-        ok = rows_sums(scan->db, scan->report->activity.id, &now, err) &&
-             (!scan->expects || shards_read(scan, audits, readable, err));
+        ok = rows_sums(scan, &now, err) && (!scan->expects || shards_read(scan, audits, readable, err));
         if (ok) {
             add_up(scan, audits);
             scan->report->sums.total = now.total;

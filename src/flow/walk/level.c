@@ -10,12 +10,35 @@
 #include "orderd/activity_move.h"
 #include "orderd/activity_transfer.h"
 #include "orderd/check.h"
+#include "orderd/clock.h"
 #include "orderd/log.h"
 
 /* At most so many activities with several shards are looked at between their walks. */
 #define SPREAD_MAX 64
+/* Single units that nobody buys move at least once in 2 to the power of so many intervals. */
+#define TURNS_MAX 7
 
-static size_t plan(const struct stock_audit *audits, int32_t shards, bool rotate,
+/* After each whole turn in which none was sold the next steps come half as often: who does not come need not be looked
+ * for every minute, and each step leaves rows and ids behind. */
+static size_t rotate(struct turn *turn, const int64_t *left, int32_t shards, int64_t interval_ms,
+                     struct activity_move moves[ACTIVITY_MOVES_MAX])
+{
+    int64_t units = 0, turns;
+    size_t count;
+
+    for (int32_t i = 0; i < shards; i++)
+        units += left[i];
+    if (units != turn->units)
+        *turn = (struct turn){.units = units};
+    count = clock_mono_ms() < turn->not_before ? 0 : activity_transfer_rotate(left, shards, moves);
+    turns = count > 0 ? ++turn->steps / shards : 0;
+    if (turns > 0)
+        turn->not_before = clock_mono_ms() + (interval_ms << (turns < TURNS_MAX ? turns : TURNS_MAX)) - interval_ms / 2;
+    return count;
+}
+
+/* turn NULL: single units stay where they are. */
+static size_t plan(const struct stock_audit *audits, int32_t shards, struct turn *turn, int64_t interval_ms,
                    struct activity_move moves[ACTIVITY_MOVES_MAX])
 {
     int64_t *left = check_calloc((size_t)shards, sizeof *left);
@@ -24,17 +47,17 @@ static size_t plan(const struct stock_audit *audits, int32_t shards, bool rotate
     for (int32_t i = 0; i < shards; i++)
         left[i] = audits[i].left;
     count = activity_transfer_plan(left, shards, moves);
-    if (count == 0 && rotate)
-        count = activity_transfer_rotate(left, shards, moves);
+    if (count == 0 && turn)
+        count = rotate(turn, left, shards, interval_ms, moves);
     free(left);
     return count;
 }
 
-static bool begin_new(struct walk *walk, const struct activity *a, const struct stock_audit *audits, bool rotate,
+static bool begin_new(struct walk *walk, const struct activity *a, const struct stock_audit *audits, struct turn *turn,
                       int64_t *units, struct error *err)
 {
     struct activity_move moves[ACTIVITY_MOVES_MAX];
-    size_t count = plan(audits, a->shards, rotate, moves);
+    size_t count = plan(audits, a->shards, turn, walk->base.conf->walk_interval, moves);
 
     return count == 0 || (activity_transfer_write(walk->db, a, moves, count, err) &&
                           activity_transfer_finish(walk->db, walk->kv, a, false, units, err));
@@ -84,7 +107,7 @@ static bool level(struct visit *v, const struct activity *a, struct stock_audit 
         return false;
     /* What has just ended changed the shards; the next walk looks again. */
     if (a->state == ACTIVITY_RUNNING && look.transfer == 0 && ended == 0 &&
-        !begin_new(v->walk, a, audits, true, &begun, err))
+        !begin_new(v->walk, a, audits, &v->memory->turn, &begun, err))
         return false;
     tell_moved(v->walk, a->id, begun, ended);
     return true;
@@ -142,7 +165,7 @@ static bool is_uneven(struct walk *walk, const struct activity_spread *s, bool *
 
     for (int32_t i = 0; i < s->shards && whole; i++)
         whole = errs[i].code == ERROR_NONE && audits[i].code == STOCK_AUDIT_PRESENT;
-    *uneven = whole && plan(audits, s->shards, false, moves) > 0;
+    *uneven = whole && plan(audits, s->shards, NULL, 0, moves) > 0;
     free(audits);
     free(errs);
     return ok;
@@ -158,7 +181,7 @@ static bool level_now(struct walk *walk, const struct activity *a, struct error 
 
     if (ok && look.faults[SHARD_FINE] == a->shards && look.transfer == 0)
         ok = activity_transfer_finish(walk->db, walk->kv, a, false, &ended, err) &&
-             (ended > 0 || begin_new(walk, a, audits, false, &begun, err));
+             (ended > 0 || begin_new(walk, a, audits, NULL, &begun, err));
     tell_moved(walk, a->id, begun, ended);
     free(audits);
     return ok;

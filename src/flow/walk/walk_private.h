@@ -85,12 +85,17 @@ bool walk_give_up(struct visit *visit, const struct balance_finding *finding);
 /* ---- memory.c ---- */
 
 struct memory {
-    int64_t id;            /* of the activity */
-    int64_t not_before;    /* monotonic ms: after a failure, so that others can try */
-    int64_t deep_after;    /* monotonic ms: when the live orders are due again */
-    int64_t history_after; /* monotonic ms: when the closed and rejected orders are due again */
-    bool transfer_off;     /* in the last walk units were between two shards, without a transfer under way */
-    bool caps_off;         /* in the last deep walk the caps were not MySQL's total */
+    int64_t id;             /* of the activity */
+    int64_t not_before;     /* monotonic ms: after a failure, so that others can try */
+    int64_t deep_after;     /* monotonic ms: when the live orders are due again */
+    int64_t history_after;  /* monotonic ms: when the closed and rejected orders are due again */
+    bool transfer_off;      /* in the last walk units were between two shards, without a transfer under way */
+    bool caps_off;          /* in the last deep walk the caps were not MySQL's total */
+    struct turn {           /* of the last single units, from shard to shard */
+        int64_t units;      /* that there were; as long as none is sold it goes on slower */
+        int64_t steps;      /* since then */
+        int64_t not_before; /* monotonic ms */
+    } turn;
     struct seen_list {
         struct seen *list;
         size_t count;
