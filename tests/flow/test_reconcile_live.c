@@ -13,6 +13,7 @@
 #include "orderd/stock.h"
 #include "orderd/thread.h"
 #include "testing_balance.h"
+#include "testing_fact.h"
 
 /* ---- a sale that goes on ---- */
 
@@ -375,6 +376,30 @@ START_TEST(ends_when_told)
 }
 END_TEST
 
+#define MILLIONS 45000 /* more than two slices */
+
+/* Sums of more live orders than one statement reads; buyers at the ends of the slices have more than one. */
+START_TEST(sums_in_slices)
+{
+    const struct balance_options sums = {.parts = BALANCE_SUMS, .window = by_three.window, .page = 100};
+    struct met met = {.most = 0};
+    struct balance_report report;
+    struct error err;
+
+    testing_ctl_run_sql("INSERT INTO orders(order_no,activity_id,user_id,user_seq,sku_id,quantity,amount,shard,epoch,"
+                        "status,reserved_at) SELECT CONCAT('m',seq),%" PRId64
+                        ",1000+seq DIV 3,seq MOD 3,77,1+seq MOD 2,9900,0,1,IF(seq MOD 9=8,'closed','paid'),"
+                        "'2026-01-01' FROM " TESTING_NUMBERS " WHERE seq<%d",
+                        sale, MILLIONS);
+    ck_assert_ok(balance_scan(testing_ctl_db, ledger_kv, sale, &sums, meet, &met, &report, &err), &err);
+    ck_assert_int_eq(report.sums.live, testing_ctl_number("SELECT SUM(quantity) FROM orders WHERE status='paid'"));
+    ck_assert_int_eq(report.sums.live, 60000); /* 40,000 orders */
+    testing_ctl_run_sql("UPDATE orders SET status='closed' WHERE user_id>1000+%d", MILLIONS / 9);
+    ck_assert_ok(balance_scan(testing_ctl_db, ledger_kv, sale, &sums, meet, &met, &report, &err), &err);
+    ck_assert_int_eq(report.sums.live, testing_ctl_number("SELECT SUM(quantity) FROM orders WHERE status='paid'"));
+}
+END_TEST
+
 /* A backlog is older than the window, but the lanes are not there yet. */
 START_TEST(backlog)
 {
@@ -625,6 +650,7 @@ int main(void)
     tcase_add_test(tc, planted_faults_in_a_running_sale);
     tcase_add_test(tc, every_order_on_some_page);
     tcase_add_test(tc, ends_when_told);
+    tcase_add_test(tc, sums_in_slices);
     tcase_add_test(tc, backlog);
     tcase_add_test(tc, bounded);
     tcase_add_test(tc, stale_findings);
