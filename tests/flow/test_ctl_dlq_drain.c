@@ -2,6 +2,8 @@
  */
 #include "testing_dlq.h"
 
+#include <pthread.h>
+#include <stdatomic.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -254,6 +256,37 @@ START_TEST(counts)
 }
 END_TEST
 
+static atomic_bool coming;
+
+static void *letters_come(void *unused)
+{
+    char id[24];
+
+    (void)unused;
+    for (int n = 1; atomic_load(&coming); n++) {
+        snprintf(id, sizeof id, "come%d", n);
+        dlq_publish(&(struct dlq_letter){id, "stock_short", "order.create", NULL, slice_of("{}")});
+    }
+    return NULL;
+}
+
+/* Of a sale that goes wrong all the time a drain sees no end; what is there already is wanted now. */
+START_TEST(letters_that_never_stop)
+{
+    pthread_t thread;
+
+    dlq_publish_orders("first", 20);
+    atomic_store(&coming, true);
+    ck_assert_int_eq(pthread_create(&thread, NULL, letters_come, NULL), 0);
+    CTL("dlq", "drain", "-q");
+    atomic_store(&coming, false);
+    ck_assert_int_eq(pthread_join(thread, NULL), 0);
+    ck_assert_int_eq(testing_ctl.code, EXIT_OK);
+    ck_assert_int_eq(testing_ctl_number("SELECT COUNT(*) FROM dead_letter WHERE message_id LIKE 'first%%'"), 20);
+    ck_assert_int_gt(testing_ctl_number("SELECT COUNT(*) FROM dead_letter"), 20);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("ctl_dlq_drain");
@@ -270,6 +303,7 @@ int main(void)
     tcase_add_test(t, output_is_lost);
     tcase_add_test(t, servers_away);
     tcase_add_test(t, counts);
+    tcase_add_test(t, letters_that_never_stop);
     suite_add_tcase(suite, t);
     return testing_main(suite);
 }

@@ -306,11 +306,11 @@ X(outbox_purge, "outbox purge", "[KEY|ID...]", 0, SIZE_MAX, "delete local messag
   "  orderctl outbox purge --state quarantined --topic test.topic --dry-run\n"
   "  orderctl outbox purge --state quarantined --topic test.topic --confirm 3\n")
 X(dlq_drain, "dlq drain", "", 0, 0, "move dead letters from their queue into the database",
-  "Takes what lies in order.dead, and what comes meanwhile, until nothing more\n"
-  "does, into the table dead_letter, where the other commands work on it. A letter\n"
-  "is acknowledged only when its row is committed, so none is lost: whatever ends\n"
-  "this command early, Ctrl-C too, the letter comes again and its row is known. Run\n"
-  "it again at any time. One drain works at a time.\n"
+  "Takes what lies in order.dead, and what comes meanwhile and for up to two\n"
+  "seconds more, into the table dead_letter, where the other commands work on it.\n"
+  "A letter is acknowledged only when its row is committed, so none is lost:\n"
+  "whatever ends this command early, Ctrl-C too, the letter comes again and its\n"
+  "row is known. Run it again at any time. One drain works at a time.\n"
   "\n"
   "new         its row is new\n"
   "known       its row was there: the same delivery once more\n"

@@ -18,6 +18,7 @@
 #define PREFETCH 200 /* letters that are left stay unacknowledged: so many, and no more come */
 #define WAIT_MS  100
 #define QUIET_MS 400   /* nothing came for so long, and all that had waited has come */
+#define MORE_MS  2000  /* or so long after that: letters come without an end, and others want to work on these */
 #define SLOW_MS  10000 /* or so long, although some of it has not: somebody else has it */
 
 struct drain {
@@ -120,19 +121,22 @@ static bool take_batch(struct drain *d, size_t *count, struct error *err)
     return ok;
 }
 
-static bool over(const struct drain *d, int64_t quiet_ms)
+/* last: when the last one came; all: when as many had come as waited at first, 0 for not yet. */
+static bool over(int64_t last, int64_t all)
 {
-    return quiet_ms >= (all_taken(d) >= (int64_t)d->waited ? QUIET_MS : SLOW_MS);
+    int64_t now = clock_mono_ms();
+
+    return all == 0 ? now - last >= SLOW_MS : now - last >= QUIET_MS || now - all >= MORE_MS;
 }
 
 static bool take_all(struct drain *d, struct error *err)
 {
-    int64_t last = clock_mono_ms();
+    int64_t last = clock_mono_ms(), all = d->waited == 0 ? last : 0;
     size_t count;
 
     if (!broker_consume(d->broker, topology_name(TOPOLOGY_QUEUE_DEAD), PREFETCH, "orderctl dlq drain", err))
         return false;
-    while (!over(d, clock_mono_ms() - last) && d->taken[DEAD_LETTER_LEFT] < PREFETCH) {
+    while (!over(last, all) && d->taken[DEAD_LETTER_LEFT] < PREFETCH) {
         if (broker_cancelled(d->broker))
             return error_set(err, ERROR_BROKER_AWAY, "the broker ended the subscription to %s",
                              topology_name(TOPOLOGY_QUEUE_DEAD));
@@ -140,6 +144,8 @@ static bool take_all(struct drain *d, struct error *err)
             return false;
         if (count > 0)
             last = clock_mono_ms();
+        if (all == 0 && all_taken(d) >= (int64_t)d->waited)
+            all = clock_mono_ms();
         print_progress(d->ctl, "%" PRId64 " of %" PRIu32 " taken", all_taken(d), d->waited);
     }
     return true;
