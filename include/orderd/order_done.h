@@ -27,7 +27,11 @@ ORDERD_MUST_CHECK bool order_done_seek(struct db *db, struct order_done *walk, s
 /* Not at the end: what follows the columns in the page's SELECT. which: "" or a further condition, " AND ...". */
 void order_done_where(const struct order_done *walk, struct strbuf *sql, const char *which, size_t page);
 
-/* After it: how many rows it had, which may be none although more follow, and the id of the last. */
+/* The same for a sum of the whole window, and after it: whether it had any. */
+void order_done_window(const struct order_done *walk, struct strbuf *sql);
+void order_done_passed(struct order_done *walk, bool any);
+
+/* After a page: how many rows it had, which may be none although more follow, and the id of the last. */
 void order_done_took(struct order_done *walk, size_t rows, size_t page, int64_t last);
 
 #endif

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "orderd/activity_store.h"
 #include "orderd/balance.h"
 #include "orderd/exitcode.h"
 #include "orderd/order_store.h"
@@ -383,6 +384,7 @@ START_TEST(sums_in_slices)
 {
     const struct balance_options sums = {.parts = BALANCE_SUMS, .window = by_three.window, .page = 100};
     struct met met = {.most = 0};
+    struct activity_standing standing;
     struct balance_report report;
     struct error err;
 
@@ -394,6 +396,11 @@ START_TEST(sums_in_slices)
     ck_assert_ok(balance_scan(testing_ctl_db, ledger_kv, sale, &sums, meet, &met, &report, &err), &err);
     ck_assert_int_eq(report.sums.live, testing_ctl_number("SELECT SUM(quantity) FROM orders WHERE status='paid'"));
     ck_assert_int_eq(report.sums.live, 60000); /* 40,000 orders */
+    ck_assert_ok(activity_store_standing(testing_ctl_db, sale, &standing, &err), &err);
+    ck_assert_int_eq(standing.by_status[ORDER_PAID].orders, 40000);
+    ck_assert_int_eq(standing.by_status[ORDER_PAID].units, 60000);
+    ck_assert_int_eq(standing.by_status[ORDER_CLOSED].orders, 5000);
+    ck_assert_int_eq(standing.by_status[ORDER_PENDING].orders + standing.by_status[ORDER_REJECTED].orders, 0);
     testing_ctl_run_sql("UPDATE orders SET status='closed' WHERE user_id>1000+%d", MILLIONS / 9);
     ck_assert_ok(balance_scan(testing_ctl_db, ledger_kv, sale, &sums, meet, &met, &report, &err), &err);
     ck_assert_int_eq(report.sums.live, testing_ctl_number("SELECT SUM(quantity) FROM orders WHERE status='paid'"));

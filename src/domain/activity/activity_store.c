@@ -198,56 +198,6 @@ bool activity_store_mark_preheated(struct db *db, int64_t id, int32_t epoch, str
 
 /* ---- standing ---- */
 
-static bool status_of_name(struct slice name, enum order_status *out)
-{
-    for (int i = 0; i < ORDER_STATUS_COUNT; i++) {
-        if (slice_is(name, order_status_name((enum order_status)i))) {
-            *out = (enum order_status)i;
-            return true;
-        }
-    }
-    return false;
-}
-
-/* ("stock", total, available) or (status, orders, units) */
-static bool take_standing(void *arg, const struct slice *c, unsigned count)
-{
-    struct activity_standing *s = arg;
-    enum order_status status;
-    int64_t a, b;
-
-    if (count != 3 || !db_column_i64(c[1], &a) || !db_column_i64(c[2], &b))
-        return false;
-    if (slice_is(c[0], "stock")) {
-        s->has_stock = true;
-        s->total = a;
-        s->available = b;
-        return true;
-    }
-    if (!status_of_name(c[0], &status))
-        return false;
-    s->by_status[status].orders = a;
-    s->by_status[status].units = b;
-    return true;
-}
-
-/* One statement is one read view, so the numbers belong together while orders come in. */
-bool activity_store_standing(struct db *db, int64_t id, struct activity_standing *out, struct error *err)
-{
-    struct strbuf sql = STRBUF_INIT;
-    bool ok;
-
-    memset(out, 0, sizeof *out);
-    strbuf_addf(&sql,
-                "SELECT 'stock',total,available FROM activity_stock WHERE activity_id=%" PRId64
-                " UNION ALL SELECT CAST(status AS CHAR),COUNT(*),COALESCE(SUM(quantity),0) FROM orders WHERE "
-                "activity_id=%" PRId64 " GROUP BY status",
-                id, id);
-    ok = db_query(db, (struct slice){sql.data, sql.len}, take_standing, out, err);
-    strbuf_release(&sql);
-    return ok;
-}
-
 int64_t activity_standing_live(const struct activity_standing *s)
 {
     int64_t units = 0;

@@ -1,11 +1,9 @@
-/* Sums of an activity's live orders. There may be millions, and no statement may take as long as a connection waits for
- * its answer (mysql.read_timeout): so they are read in slices of buyers, along uk_live. */
+/* Sums of an activity's live orders, slice by slice. */
 #include "balance_private.h"
 
 #include <inttypes.h>
 
-/* A tenth of a second where the rows are in memory, some where they are not. */
-#define SLICE 20000
+#include "orderd/order_live.h"
 
 static struct slice text_of(const struct strbuf *sql)
 {
@@ -28,35 +26,23 @@ static bool take_sum(void *arg, const struct slice *c, unsigned count)
     return true;
 }
 
-/* The buyer that a slice from this one on ends before; its orders are never in two slices. INT64_MAX: it is the last.
- */
-static bool find_end(struct scan *scan, int64_t from, int64_t *end, struct error *err)
-{
-    strbuf_reset(&scan->sql);
-    strbuf_addf(&scan->sql,
-                "SELECT COALESCE((SELECT live_user FROM orders FORCE INDEX(uk_live) WHERE activity_id=%" PRId64
-                " AND live_user>=%" PRId64 " ORDER BY live_user LIMIT 1 OFFSET %d),%" PRId64 ")",
-                scan->report->activity.id, from, SLICE, INT64_MAX);
-    return db_query_i64(scan->db, text_of(&scan->sql), 0, end, err);
-}
-
-static bool add_slice(struct scan *scan, const char *more, int64_t from, int64_t end, struct sum *sum,
+static bool add_slice(struct scan *scan, const struct order_live *slice, const char *more, struct sum *sum,
                       struct error *err)
 {
     strbuf_reset(&scan->sql);
-    strbuf_addf(&scan->sql,
-                "SELECT COUNT(*),COALESCE(SUM(quantity),0) FROM orders FORCE INDEX(uk_live) WHERE activity_id=%" PRId64
-                " AND live_user>=%" PRId64 " AND live_user<%" PRId64 "%s",
-                scan->report->activity.id, from, end, more);
+    strbuf_add_str(&scan->sql, "SELECT COUNT(*),COALESCE(SUM(quantity),0)");
+    order_live_where(slice, &scan->sql);
+    strbuf_add_str(&scan->sql, more);
     return db_query(scan->db, text_of(&scan->sql), take_sum, sum, err);
 }
 
 static bool sum_live(struct scan *scan, const char *more, struct sum *sum, struct error *err)
 {
     const struct balance_options *o = scan->options;
+    struct order_live slice = {.activity_id = scan->report->activity.id};
 
-    for (int64_t from = 0, end; from != INT64_MAX; from = end) {
-        if (!find_end(scan, from, &end, err) || !add_slice(scan, more, from, end, sum, err))
+    while (slice.end != INT64_MAX) {
+        if (!order_live_next(scan->db, &slice, err) || !add_slice(scan, &slice, more, sum, err))
             return false;
         if (o->progress)
             o->progress(o->arg, scan->report->held_orders + scan->report->live_orders + scan->report->done_orders);

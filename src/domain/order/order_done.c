@@ -31,12 +31,24 @@ bool order_done_seek(struct db *db, struct order_done *walk, struct error *err)
     return walk->near || walk->end || jump(db, walk, err);
 }
 
-void order_done_where(const struct order_done *walk, struct strbuf *sql, const char *which, size_t page)
+void order_done_window(const struct order_done *walk, struct strbuf *sql)
 {
     strbuf_addf(sql,
                 " FROM orders FORCE INDEX(PRIMARY) WHERE id>%" PRId64 " AND id<=%" PRId64 " AND activity_id=%" PRId64
-                " AND live_user IS NULL%s ORDER BY id LIMIT %zu",
-                walk->id, walk->id + WINDOW, walk->activity_id, which, page);
+                " AND live_user IS NULL",
+                walk->id, walk->id + WINDOW, walk->activity_id);
+}
+
+void order_done_passed(struct order_done *walk, bool any)
+{
+    walk->id += WINDOW;
+    walk->near = any;
+}
+
+void order_done_where(const struct order_done *walk, struct strbuf *sql, const char *which, size_t page)
+{
+    order_done_window(walk, sql);
+    strbuf_addf(sql, "%s ORDER BY id LIMIT %zu", which, page);
 }
 
 void order_done_took(struct order_done *walk, size_t rows, size_t page, int64_t last)
