@@ -1,19 +1,23 @@
-/* The pending orders of an activity, in the order of its unique key. */
+/* The pending orders of an activity, those first that are due first: by an index that has none but pending ones, since
+ * of those that are paid there may be millions. */
 #include "pay.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 
 #include "orderd/clock.h"
 
-#define PAGE 1000
+#define PAGE     1000
+#define DUE_SIZE 32 /* "2026-11-30 12:00:00.123456" */
 
 struct paging {
     struct pay_look *look;
-    int64_t user, seq; /* of the last row */
+    char due[DUE_SIZE]; /* of the last row */
+    int64_t id;
     int64_t rows;
 };
 
-enum { USER, USER_SEQ, AMOUNT, LEFT_MS, NUMBERS, ORDER_NO = NUMBERS, ALL };
+enum { ID, AMOUNT, LEFT_MS, NUMBERS, ORDER_NO = NUMBERS, DUE, ALL };
 
 static void take(struct pay_look *look, struct slice order_no, const int64_t *n)
 {
@@ -38,8 +42,8 @@ static bool on_row(void *arg, const struct slice *c, unsigned count)
         if (count != ALL || !db_column_i64(c[i], &n[i]))
             return false;
     }
-    p->user = n[USER];
-    p->seq = n[USER_SEQ];
+    p->id = n[ID];
+    snprintf(p->due, sizeof p->due, "%.*s", (int)c[DUE].len, c[DUE].ptr);
     p->rows++;
     take(p->look, c[ORDER_NO], n);
     return true;
@@ -47,7 +51,7 @@ static bool on_row(void *arg, const struct slice *c, unsigned count)
 
 bool pay_look(struct pay_look *look, struct db *db, struct error *err)
 {
-    struct paging p = {.look = look, .seq = -1};
+    struct paging p = {.look = look, .due = "1000-01-01"};
     struct strbuf sql = STRBUF_INIT;
     bool ok;
 
@@ -57,12 +61,11 @@ bool pay_look(struct pay_look *look, struct db *db, struct error *err)
         p.rows = 0;
         strbuf_reset(&sql);
         strbuf_addf(&sql,
-                    "SELECT live_user,user_seq,amount,"
-                    "TIMESTAMPDIFF(MICROSECOND,UTC_TIMESTAMP(6),expires_at) DIV 1000,order_no FROM orders "
-                    "FORCE INDEX(uk_live) WHERE activity_id=%" PRId64 " AND (live_user>%" PRId64
-                    " OR (live_user=%" PRId64 " AND user_seq>%" PRId64
-                    ")) AND status='pending' ORDER BY live_user,user_seq LIMIT %d",
-                    look->bills->activity, p.user, p.user, p.seq, PAGE);
+                    "SELECT id,amount,TIMESTAMPDIFF(MICROSECOND,UTC_TIMESTAMP(6),expires_at) DIV 1000,order_no,"
+                    "CAST(expires_at AS CHAR) FROM orders FORCE INDEX(k_due) WHERE status='pending' AND "
+                    "expires_at>='%s' AND (expires_at>'%s' OR id>%" PRId64 ") AND activity_id=%" PRId64
+                    " ORDER BY expires_at,id LIMIT %d",
+                    p.due, p.due, p.id, look->bills->activity, PAGE);
         ok = db_query(db, (struct slice){sql.data, sql.len}, on_row, &p, err);
     } while (ok && p.rows == PAGE);
     strbuf_release(&sql);
