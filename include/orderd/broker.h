@@ -204,7 +204,8 @@ ORDERD_MUST_CHECK bool broker_bind_queue(struct broker *broker, const char *queu
 ORDERD_MUST_CHECK bool broker_queue_depth(struct broker *broker, const char *name, uint32_t *messages,
                                           uint32_t *consumers, struct error *err);
 
-/* Whether a queue of this name is there: a passive declare. FORBIDDEN: this account may not look (see above). As the declares, on a connection that does nothing else. */
+/* Whether a queue of this name is there: a passive declare. FORBIDDEN: this account may not look (see above). As the
+ * declares, on a connection that does nothing else. */
 ORDERD_MUST_CHECK bool broker_find_queue(struct broker *broker, const char *name, enum broker_presence *presence,
                                          struct error *err);
 

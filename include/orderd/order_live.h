@@ -8,6 +8,9 @@
 #include "orderd/error.h"
 #include "orderd/strbuf.h"
 
+/* Begins a transaction in which all that is read is of one instant, however many slices it takes; ended by COMMIT. */
+ORDERD_MUST_CHECK bool order_live_begin(struct db *db, struct error *err);
+
 /* The first is from 0 on; the last ends before INT64_MAX. */
 struct order_live {
     int64_t activity_id;

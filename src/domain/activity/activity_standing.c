@@ -111,10 +111,7 @@ static bool read_done(struct db *db, int64_t id, struct activity_standing *out, 
 bool activity_store_standing(struct db *db, int64_t id, struct activity_standing *out, struct error *err)
 {
     memset(out, 0, sizeof *out);
-    if (!db_run(db,
-                slice_of("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ;"
-                         "START TRANSACTION WITH CONSISTENT SNAPSHOT,READ ONLY"),
-                err))
+    if (!order_live_begin(db, err))
         return false;
     if (read_stock(db, id, out, err) && read_live(db, id, out, err) && read_done(db, id, out, err))
         return db_run(db, slice_of("COMMIT"), err);

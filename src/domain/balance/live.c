@@ -92,10 +92,7 @@ bool rows_sums(struct scan *scan, struct row_sums *out, struct error *err)
     struct sum sum = {0, 0};
 
     *out = (struct row_sums){0};
-    if (!db_run(scan->db,
-                slice_of("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ;"
-                         "START TRANSACTION WITH CONSISTENT SNAPSHOT,READ ONLY"),
-                err))
+    if (!order_live_begin(scan->db, err))
         return false;
     if (!read_heads(scan, out, err) || !sum_live(scan, "", &sum, err)) {
         if (db_usable(scan->db))

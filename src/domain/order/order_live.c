@@ -5,6 +5,14 @@
 /* A tenth of a second where the rows are in memory, some where they are not. */
 #define SLICE 20000
 
+bool order_live_begin(struct db *db, struct error *err)
+{
+    return db_run(db,
+                  slice_of("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ;"
+                           "START TRANSACTION WITH CONSISTENT SNAPSHOT,READ ONLY"),
+                  err);
+}
+
 bool order_live_next(struct db *db, struct order_live *slice, struct error *err)
 {
     struct strbuf sql = STRBUF_INIT;
