@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "orderd/activity_move.h"
 #include "orderd/exitcode.h"
 #include "orderd/order_store.h"
 #include "orderd/stock.h"
@@ -542,6 +543,30 @@ START_TEST(stock_changed_by_hand)
 }
 END_TEST
 
+/* Two repairs would each add what is missing. */
+START_TEST(stock_changed_by_hand_and_repaired_by_another)
+{
+    struct conf conf = *ledger_conf;
+    struct db *other;
+    bool locked;
+
+    conf.mysql_database = testing_ctl_schema;
+    other = db_open(&conf, &err);
+    ck_assert_ok(other != NULL, &err);
+    ledger_pending("H1", 1, 2);
+    testing_ctl_run_sql("UPDATE activity_stock SET available=available-7");
+    ck_assert_ok(activity_lock(other, sale, 0, &locked, &err), &err);
+    RECONCILE("--repair");
+    FOUND(EXIT_BAD_DATA, "broken", "db_unbalanced - -7\n");
+    REPAIRED("not_mended db_unbalanced -\n");
+    ck_assert_int_eq(testing_ctl_number("SELECT available FROM activity_stock"), 91);
+    db_close(&other);
+    RECONCILE("--repair");
+    REPAIRED("mended db_unbalanced -\n");
+    CLEAN();
+}
+END_TEST
+
 START_TEST(total_changed_by_hand)
 {
     ledger_pending("H1", 1, 5);
@@ -627,6 +652,7 @@ int main(void)
     tcase_add_test(tc, lives_of_keys_after_the_end);
     tcase_add_test(tc, forfeited);
     tcase_add_test(tc, stock_changed_by_hand);
+    tcase_add_test(tc, stock_changed_by_hand_and_repaired_by_another);
     tcase_add_test(tc, total_changed_by_hand);
     tcase_add_test(tc, double_order);
     suite_add_tcase(suite, tc);

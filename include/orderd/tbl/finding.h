@@ -80,7 +80,7 @@ X(TRANSFER_UNKNOWN, "transfer_unknown", ACTIVITY, PERSON,
   "a failover forgot half of a transfer: two walks of the daemon repeat it; what they cannot is for `orderctl activity rebuild`")
 X(DB_UNBALANCED, "db_unbalanced", ACTIVITY, REPAIR,
   "MySQL: total stock is not available + units of live orders: changed by hand",
-  "sets available to total less the units of live orders, under the stock row's lock")
+  "adds to available, or takes from it, what it is off at one instant; nobody waits for that")
 X(STOCK_TOTAL_DIFFERS, "stock_total_differs", ACTIVITY, PERSON,
   "MySQL: the activity and its stock row name different totals", "`orderctl activity restock` to the total that is meant")
 X(STOCK_ROW_MISSING, "stock_row_missing", ACTIVITY, PERSON, "MySQL: the activity has no row in activity_stock",

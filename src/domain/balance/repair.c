@@ -21,7 +21,7 @@ void repair_says(struct repair *r, size_t finding, enum balance_mended mended, c
 
 struct subject *repair_subject(const struct repair *r, size_t i)
 {
-    return page_find(r->page, slice_of(r->findings[r->picked[i]].order.order_no));
+    return page_find(&r->scan->page, slice_of(r->findings[r->picked[i]].order.order_no));
 }
 
 struct step {
@@ -78,7 +78,7 @@ static void pick(struct repair *r, const struct step *step)
     r->picked_count = 0;
     for (size_t i = 0; i < r->count; i++) {
         const struct balance_finding *f = &r->findings[i];
-        const struct subject *s = page_find(r->page, slice_of(f->order.order_no));
+        const struct subject *s = page_find(&r->scan->page, slice_of(f->order.order_no));
 
         if (f->kind != step->kind)
             continue;
@@ -116,8 +116,9 @@ bool balance_repair(struct db *db, struct kv *kv, const struct activity *activit
                     struct error *err)
 {
     struct balance_report report = {.activity = *activity};
-    struct scan scan = {.db = db, .kv = kv, .report = &report};
-    struct repair r = {db, kv, activity, findings, outcomes, count, &scan.page, NULL, 0, err};
+    const struct balance_options options = {0};
+    struct scan scan = {.db = db, .kv = kv, .options = &options, .report = &report};
+    struct repair r = {db, kv, activity, findings, outcomes, count, &scan, NULL, 0, err};
     bool ok;
 
     CHECK(count >= 1 && count <= BALANCE_REPAIR_MAX);

@@ -11,7 +11,7 @@ struct repair {
     const struct balance_finding *findings;
     struct balance_outcome *outcomes;
     size_t count;
-    struct page *page; /* the orders, read again */
+    struct scan *scan; /* its page: the orders, read again */
     size_t *picked;    /* of findings: those that one step is about */
     size_t picked_count;
     struct error *err;

@@ -1,6 +1,8 @@
 /* What is mended in MySQL. */
 #include <inttypes.h>
+#include <stdio.h>
 
+#include "orderd/activity_move.h"
 #include "orderd/clock.h"
 #include "repair_private.h"
 
@@ -124,90 +126,73 @@ bool repair_messages(struct repair *r)
 
 /* ---- the stock row ---- */
 
-struct stock_row_now {
-    bool exists;
-    int64_t total, available;
-};
-
-static bool take_stock(void *arg, const struct slice *c, unsigned count)
-{
-    struct stock_row_now *now = arg;
-
-    now->exists = true;
-    return count == 2 && db_column_i64(c[0], &now->total) && db_column_i64(c[1], &now->available);
-}
-
-static bool lock_and_sum(struct repair *r, struct stock_row_now *now, int64_t *live)
+static bool add_to_available(struct repair *r, int64_t units)
 {
     struct strbuf sql = STRBUF_INIT;
     bool ok;
 
-    strbuf_addf(&sql, "SELECT total,available FROM activity_stock WHERE activity_id=%" PRId64 " FOR UPDATE",
+    strbuf_addf(&sql, "UPDATE activity_stock SET available=available+%" PRId64 " WHERE activity_id=%" PRId64, units,
                 r->activity->id);
-    ok = db_run(r->db, slice_of("BEGIN"), r->err) &&
-         db_query(r->db, (struct slice){sql.data, sql.len}, take_stock, now, r->err);
-    strbuf_reset(&sql);
-    strbuf_addf(&sql,
-                "SELECT COALESCE(SUM(quantity),0) FROM orders FORCE INDEX(uk_live) WHERE activity_id=%" PRId64
-                " AND live_user IS NOT NULL",
-                r->activity->id);
-    ok = ok && db_query_i64(r->db, (struct slice){sql.data, sql.len}, 0, live, r->err);
+    ok = run_sql(r, &sql);
     strbuf_release(&sql);
     return ok;
 }
 
-/* available = total - live, with the stock row locked.
+/* By how much available is off is read at one instant, and added to whatever it is by then.
  *
- * Why that is right while orders are made and closed beside it: every such transaction changes its orders first and the
- * stock row last, relative to what is there. One that has committed is in our sum (READ COMMITTED reads what is
- * committed when the statement begins, and we have the lock by then). One that has not is not in our sum, and has not
- * changed the stock row either, or we would not have the lock; it will add or take its units on top of what we write.
- * The sum is a plain SELECT on purpose: as a subquery of the UPDATE it would lock the orders of those transactions, and
- * wait for each other with them. */
-static bool level(struct repair *r, const struct stock_row_now *now, int64_t live)
+ * Why that is right while orders are made and closed beside it: every such transaction changes its orders and, by as
+ * much, the stock row, so that what is off stays the same; so does a restock, of total and available together. So
+ * millions of live orders may be summed, for as long as it takes, and nobody waits for a lock. Only another repair
+ * changes it, and that one waits for activity_lock. */
+static bool set_right(struct repair *r, enum balance_mended *mended, struct row_sums *now)
 {
-    struct strbuf sql = STRBUF_INIT;
-    bool ok;
+    int64_t off;
 
-    strbuf_addf(&sql, "UPDATE activity_stock SET available=%" PRId64 " WHERE activity_id=%" PRId64 ";COMMIT",
-                now->total - live, r->activity->id);
-    ok = db_run(r->db, (struct slice){sql.data, sql.len}, r->err);
-    strbuf_release(&sql);
-    return ok;
-}
-
-static bool level_stock_row(struct repair *r, enum balance_mended *mended, struct stock_row_now *now, int64_t *live)
-{
-    *now = (struct stock_row_now){0};
-    if (!lock_and_sum(r, now, live))
+    if (!rows_sums(r->scan, now, r->err))
         return false;
-    if (!now->exists || now->total < *live) {
+    off = now->available + now->live - now->total;
+    if (!now->has_stock || now->total < now->live) {
         *mended = BALANCE_MENDED_NOT;
         return true;
     }
-    *mended = now->available == now->total - *live ? BALANCE_MENDED_BEFORE : BALANCE_MENDED;
-    return *mended == BALANCE_MENDED_BEFORE || level(r, now, *live);
+    *mended = off == 0 ? BALANCE_MENDED_BEFORE : BALANCE_MENDED;
+    return off == 0 || add_to_available(r, -off);
+}
+
+static void all_say(struct repair *r, enum balance_mended mended, const char *text)
+{
+    for (size_t i = 0; i < r->picked_count; i++)
+        repair_says(r, r->picked[i], mended, "%s", text);
+}
+
+static bool level_stock_row(struct repair *r)
+{
+    enum balance_mended mended = BALANCE_MENDED_NOT;
+    char text[sizeof r->outcomes->text];
+    struct row_sums now;
+
+    if (!set_right(r, &mended, &now))
+        return false;
+    snprintf(text, sizeof text, "total %" PRId64 ", live %" PRId64 ": available %" PRId64 "%s", now.total, now.live,
+             now.available,
+             mended == BALANCE_MENDED       ? " was set right"
+             : mended == BALANCE_MENDED_NOT ? "; there are more live units than stock"
+                                            : " is right");
+    all_say(r, mended, text);
+    return true;
 }
 
 bool repair_stock_row(struct repair *r)
 {
-    enum balance_mended mended = BALANCE_MENDED_NOT;
-    struct stock_row_now now;
-    int64_t live = 0;
-    bool ok = level_stock_row(r, &mended, &now, &live);
+    bool locked, ok;
 
-    if (db_usable(r->db) && (!ok || mended != BALANCE_MENDED))
-        db_rollback(r->db);
-    for (size_t i = 0; i < r->picked_count && ok; i++)
-        repair_says(r, r->picked[i], mended, "total %" PRId64 ", live %" PRId64 ": available %" PRId64 "%s", now.total,
-                    live, now.available,
-                    mended == BALANCE_MENDED       ? " was set right"
-                    : mended == BALANCE_MENDED_NOT ? "; there are more live units than stock"
-                                                   : " is right");
-    if (ok || r->err->code != ERROR_DB_CONFLICT)
-        return ok;
-    for (size_t i = 0; i < r->picked_count; i++)
-        repair_says(r, r->picked[i], BALANCE_MENDED_NOT, "the stock row is busy: %.150s", r->err->text);
-    error_clear(r->err);
-    return true;
+    if (!activity_lock(r->db, r->activity->id, 0, &locked, r->err))
+        return false;
+    if (!locked) {
+        all_say(r, BALANCE_MENDED_NOT, "another command changes the activity just now; run this again after it");
+        return true;
+    }
+    ok = level_stock_row(r);
+    activity_unlock(r->db, r->activity->id);
+    return ok;
 }
