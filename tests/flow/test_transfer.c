@@ -10,6 +10,7 @@
 #include "orderd/activity_restock.h"
 #include "orderd/activity_store.h"
 #include "orderd/activity_transfer.h"
+#include "testing_fact.h"
 #include "testing_relay.h"
 
 #define TOTAL  80
@@ -252,7 +253,7 @@ START_TEST(what_cannot_move_any_more_is_void)
     const struct activity_move move = {0, 1, TOTAL / SHARDS};
     struct activity a;
     struct error err;
-    int64_t units;
+    int64_t units, last = 0;
 
     testing_sale_open(TOTAL, SHARDS, 1);
     read_activity(&a);
@@ -261,7 +262,10 @@ START_TEST(what_cannot_move_any_more_is_void)
     testing_sql("INSERT INTO stock_transfer(activity_id,epoch,from_shard,to_shard,units) VALUES(%" PRId64 ",99,2,3,5)",
                 testing_sale.id);
     for (int i = 0; i < 2; i++) {
-        ck_assert_ok(activity_transfer_finish(testing_lane_db, testing_sale.kv, &a, i > 0, &units, &err), &err);
+        if (i == 0)
+            ck_assert_ok(activity_transfer_finish(testing_lane_db, testing_sale.kv, &a, &units, &err), &err);
+        else
+            ck_assert_ok(activity_transfer_repeat(testing_lane_db, testing_sale.kv, &a, &last, &units, &err), &err);
         ck_assert_int_eq(units, 0);
         ck_assert_int_eq(transfers("void"), 2);
         assert_books(0);
@@ -427,6 +431,32 @@ static struct stock_audit unbalanced(int shard)
     return a;
 }
 
+/* A failover to a replica that has seen none of them: more than one page, of which the second ends it. */
+START_TEST(many_are_repeated)
+{
+    struct activity a;
+    struct error err;
+    int64_t last = 0, units, all = 0;
+    int pages = 0;
+
+    testing_sale_open(TOTAL, SHARDS, 1);
+    read_activity(&a);
+    testing_sql("INSERT INTO stock_transfer(id,activity_id,epoch,from_shard,to_shard,units,state) SELECT "
+                "1+seq,%" PRId64 ",%" PRId32 ",seq MOD 2,1-seq MOD 2,1,'done' FROM " TESTING_NUMBERS " WHERE seq<%d",
+                testing_sale.id, a.epoch, ACTIVITY_REPEAT_MAX + 2);
+    do {
+        ck_assert_ok(activity_transfer_repeat(testing_lane_db, testing_sale.kv, &a, &last, &units, &err), &err);
+        ck_assert_int_eq(units, pages == 0 ? ACTIVITY_REPEAT_MAX : pages == 1 ? 2 : 0);
+        all += units;
+        pages++;
+    } while (last > 0);
+    ck_assert_int_eq(pages, 3);
+    ck_assert_int_eq(all, ACTIVITY_REPEAT_MAX + 2);
+    assert_books(0);
+    testing_sale_close();
+}
+END_TEST
+
 /* What was sold of lent units stays sold; more units come all the same. */
 START_TEST(a_shard_that_owes_is_restocked)
 {
@@ -435,15 +465,15 @@ START_TEST(a_shard_that_owes_is_restocked)
     struct activity_restocked done;
     struct activity a;
     struct error err;
-    int64_t units, cap = 0;
+    int64_t units, last = 0, cap = 0;
 
     testing_sale_open(TOTAL, SHARDS, 1);
     read_activity(&a);
     ck_assert_ok(activity_transfer_write(testing_lane_db, &a, &move, 1, &err), &err);
-    ck_assert_ok(activity_transfer_finish(testing_lane_db, testing_sale.kv, &a, false, &units, &err), &err);
+    ck_assert_ok(activity_transfer_finish(testing_lane_db, testing_sale.kv, &a, &units, &err), &err);
     forget(0, "out", move.units);
     (void)empty_shard(0);
-    ck_assert_ok(activity_transfer_finish(testing_lane_db, testing_sale.kv, &a, true, &units, &err), &err);
+    ck_assert_ok(activity_transfer_repeat(testing_lane_db, testing_sale.kv, &a, &last, &units, &err), &err);
     ck_assert_int_eq(unbalanced(0).left, -move.units);
     ck_assert_ok(activity_restock(testing_lane_db, testing_sale.kv, &a, TOTAL + 4, false, caps, &done, &err), &err);
     for (int shard = 0; shard < SHARDS; shard++)
@@ -476,6 +506,7 @@ int main(void)
     tcase_add_test(c, units_without_a_row_are_told);
     tcase_add_test(c, an_id_is_not_given_again);
     tcase_add_test(c, a_restock_ends_it_first);
+    tcase_add_test(c, many_are_repeated);
     tcase_add_test(c, a_shard_that_owes_is_restocked);
     suite_add_tcase(s, c);
     return testing_main(s);

@@ -237,8 +237,7 @@ static bool run(struct restock *r, bool dry_run)
     int64_t reachable, moved;
 
     if (!restockable(r) ||
-        (!dry_run && r->activity->preheated &&
-         !activity_transfer_finish(r->db, r->kv, r->activity, false, &moved, r->err)) ||
+        (!dry_run && r->activity->preheated && !activity_transfer_finish(r->db, r->kv, r->activity, &moved, r->err)) ||
         !look(r))
         return false;
     reachable = r->activity->preheated ? plan(r) : r->wanted;

@@ -1,6 +1,7 @@
 #include "orderd/activity_transfer.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "orderd/check.h"
@@ -141,18 +142,16 @@ static bool take_row(void *arg, const struct slice *c, unsigned count)
     return true;
 }
 
-static bool read_rows(struct db *db, const struct activity *a, bool again, struct rows *rows, struct error *err)
+/* more: which of the activity's rows, and in which order. */
+static bool read_rows(struct db *db, const struct activity *a, const char *more, struct rows *rows, struct error *err)
 {
     struct strbuf sql = STRBUF_INIT;
     bool ok;
 
-    strbuf_addf(&sql, "SELECT id,epoch,from_shard,to_shard,units FROM stock_transfer WHERE activity_id=%" PRId64,
+    strbuf_addf(&sql,
+                "SELECT id,epoch,from_shard,to_shard,units FROM stock_transfer WHERE activity_id=%" PRId64 " AND ",
                 a->id);
-    if (again)
-        strbuf_addf(&sql, " AND (state='planned' OR (state='done' AND epoch=%" PRId32 "))", a->epoch);
-    else
-        strbuf_add_str(&sql, " AND state='planned'");
-    strbuf_add_str(&sql, " ORDER BY planned_at,id");
+    strbuf_add_str(&sql, more);
     ok = db_query(db, (struct slice){sql.data, sql.len}, take_row, rows, err);
     strbuf_release(&sql);
     return ok;
@@ -242,15 +241,34 @@ static bool perform(struct db *db, struct kv *kv, const struct activity *a, cons
     return mark(db, row, "done", err);
 }
 
-bool activity_transfer_finish(struct db *db, struct kv *kv, const struct activity *a, bool again, int64_t *units,
-                              struct error *err)
+/* *last: the id of the last row, 0 where there was none. */
+static bool perform_all(struct db *db, struct kv *kv, const struct activity *a, const char *more, int64_t *last,
+                        int64_t *units, struct error *err)
 {
     struct rows rows = {0};
-    bool ok = read_rows(db, a, again, &rows, err);
+    bool ok = read_rows(db, a, more, &rows, err);
 
     *units = 0;
     for (size_t i = 0; i < rows.count && ok; i++)
         ok = perform(db, kv, a, &rows.list[i], units, err);
+    *last = rows.count > 0 ? rows.list[rows.count - 1].id : 0;
     free(rows.list);
     return ok;
+}
+
+bool activity_transfer_finish(struct db *db, struct kv *kv, const struct activity *a, int64_t *units, struct error *err)
+{
+    int64_t last;
+
+    return perform_all(db, kv, a, "state='planned' ORDER BY planned_at,id", &last, units, err);
+}
+
+bool activity_transfer_repeat(struct db *db, struct kv *kv, const struct activity *a, int64_t *last, int64_t *units,
+                              struct error *err)
+{
+    char more[120];
+
+    snprintf(more, sizeof more, "state='done' AND epoch=%" PRId32 " AND id>%" PRId64 " ORDER BY id LIMIT %d", a->epoch,
+             *last, ACTIVITY_REPEAT_MAX);
+    return perform_all(db, kv, a, more, last, units, err);
 }

@@ -60,7 +60,7 @@ static bool begin_new(struct walk *walk, const struct activity *a, const struct 
     size_t count = plan(audits, a->shards, turn, walk->base.conf->walk_interval, moves);
 
     return count == 0 || (activity_transfer_write(walk->db, a, moves, count, err) &&
-                          activity_transfer_finish(walk->db, walk->kv, a, false, units, err));
+                          activity_transfer_finish(walk->db, walk->kv, a, units, err));
 }
 
 static void tell_moved(struct walk *walk, int64_t id, int64_t begun, int64_t ended)
@@ -87,6 +87,24 @@ static bool none_between(struct visit *v, const struct activity *a, struct stock
                       look.transfer, a->id, a->id));
 }
 
+/* Cut short where the process ends: the next walk begins anew. */
+static bool repeat(struct visit *v, const struct activity *a, struct stock_audit *audits, int64_t *units,
+                   struct error *err)
+{
+    struct keeper *keeper = &v->walk->base;
+    int64_t last = 0, came;
+
+    do {
+        if (keeper_stopping(keeper))
+            return true;
+        keeper_beats(keeper);
+        if (!activity_transfer_repeat(v->walk->db, v->walk->kv, a, &last, &came, err))
+            return false;
+        *units += came;
+    } while (last > 0);
+    return none_between(v, a, audits, err);
+}
+
 /* Shards that are not all there and on sale have another end: a rebuild. */
 static bool level(struct visit *v, const struct activity *a, struct stock_audit *audits, struct error *err)
 {
@@ -103,7 +121,7 @@ static bool level(struct visit *v, const struct activity *a, struct stock_audit 
     /* Nobody else moves units while the lock is held: what is between shards now was left there. */
     v->memory->transfer_off = look.transfer != 0;
     again = again && look.transfer != 0;
-    if (!activity_transfer_finish(db, kv, a, again, &ended, err) || (again && !none_between(v, a, audits, err)))
+    if (!activity_transfer_finish(db, kv, a, &ended, err) || (again && !repeat(v, a, audits, &ended, err)))
         return false;
     /* What has just ended changed the shards; the next walk looks again. */
     if (a->state == ACTIVITY_RUNNING && look.transfer == 0 && ended == 0 &&
@@ -180,7 +198,7 @@ static bool level_now(struct walk *walk, const struct activity *a, struct error 
     bool ok = activity_look(walk->kv, a, audits, &look, err);
 
     if (ok && look.faults[SHARD_FINE] == a->shards && look.transfer == 0)
-        ok = activity_transfer_finish(walk->db, walk->kv, a, false, &ended, err) &&
+        ok = activity_transfer_finish(walk->db, walk->kv, a, &ended, err) &&
              (ended > 0 || begin_new(walk, a, audits, NULL, &begun, err));
     tell_moved(walk, a->id, begun, ended);
     free(audits);
