@@ -19,6 +19,7 @@
 #include "orderd/error.h"
 #include "orderd/kv.h"
 #include "orderd/order.h"
+#include "orderd/order_done.h"
 #include "orderd/order_store.h"
 #include "orderd/reason.h"
 #include "orderd/stock.h"
@@ -117,6 +118,13 @@ enum balance_part {
 };
 /* Shards are audited (missing, damaged, epoch, cap, TTL) in every scan. */
 
+/* How far BALANCE_DONE has come, from one scan of an activity to the next; zeroed: it begins. */
+struct balance_history {
+    struct order_done rows; /* closed and rejected orders, first */
+    struct stock_cursor at; /* then what this shard of Redis counts as sold */
+    int shard;
+};
+
 struct balance_options {
     unsigned parts; /* of enum balance_part */
     struct balance_window window;
@@ -128,6 +136,10 @@ struct balance_options {
     bool (*stop)(void *arg); /* asked between pages; NULL: never. A stopped scan answers true with complete = false */
     void (*progress)(void *arg, int64_t orders); /* between pages; NULL: none */
     void *arg;                                   /* of these two */
+    /* BALANCE_DONE goes on there, for history_ms and the page in hand at most, and leaves it zeroed where it came to
+     * the end; NULL: all of it. */
+    struct balance_history *history;
+    int64_t history_ms;
 };
 
 struct balance_count {

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "orderd/activity_move.h"
+#include "orderd/balance.h"
 #include "orderd/clock.h"
 #include "orderd/metric.h"
 #include "orderd/order_change.h"
@@ -359,6 +360,84 @@ START_TEST(a_long_history)
 }
 END_TEST
 
+/* Orders 1 and 2 pending; 3 to `to` closed, and the failover forgot both that and their reservations. */
+static void forget_closed(int to)
+{
+    testing_sale_open(20, 1, 1);
+    sell(1, 2);
+    keep_shard();
+    sell(3, to);
+    change(3, to, ORDER_WISH_CANCEL);
+    testing_parts_start(TESTING_RELAY, 0);
+    testing_wait_effects();
+    testing_parts_stop();
+    fail_over();
+    testing_sql("UPDATE orders SET closed_at=closed_at-INTERVAL 1 HOUR WHERE status='closed'");
+}
+
+static bool count_forgotten(void *arg, const struct balance_finding *findings, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        *(int *)arg += findings[i].kind == FINDING_RETURN_FORGOTTEN;
+    return true;
+}
+
+/* A history in slices of no time at all, thus of a page each: whole in the end, no order met twice, and then anew. */
+START_TEST(history_goes_on)
+{
+    enum { ORDERS = 8, SCANS = ORDERS - 2 + 3 }; /* a page each; that there are no more; the shard; nobody was sold */
+    struct balance_history history = {0};
+    const struct balance_options options = {.parts = BALANCE_DONE,
+                                            .window = {.in_flight_ms = 1},
+                                            .worked_to = INT64_MAX,
+                                            .page = 1,
+                                            .history = &history,
+                                            .history_ms = 1,
+                                            .pause_ms = 2};
+    struct balance_report report;
+    struct error err;
+    int found = 0, scans = 0;
+
+    forget_closed(ORDERS);
+    for (int round = 1; round <= 2; round++) {
+        do {
+            ck_assert_int_lt(scans++, 2 * SCANS);
+            ck_assert_ok(balance_scan(testing_lane_db, testing_sale.kv, testing_sale.id, &options, count_forgotten,
+                                      &found, &report, &err),
+                         &err);
+            ck_assert(report.complete);
+            ck_assert_int_le(report.done_orders, 1);
+        } while (history.rows.id > 0 || history.shard > 0 || history.rows.end);
+        ck_assert_int_eq(found, round * (ORDERS - 2));
+    }
+    ck_assert_int_gt(scans, 2 * (ORDERS - 2));
+    testing_sale_close();
+}
+END_TEST
+
+/* The same by the walks: one of them takes a quarter of the interval at most, and the rests alone take longer. */
+START_TEST(a_history_in_slices)
+{
+    enum { ORDERS = 8 };
+    int64_t first;
+
+    forget_closed(ORDERS);
+    testing_walk_conf->walk_page = 1;
+    testing_walk_conf->walk_pause = 60;
+    testing_walk_conf->walk_interval = 400;
+    testing_parts_start(TESTING_WALK, 1);
+    testing_wait_walks(1);
+    first = testing_walked().mended;
+    ck_assert_int_lt(first, ORDERS - 2);
+    testing_wait(testing_counted(METRIC_WALK_RETURNED) == ORDERS - 2, 60000, "all are given back");
+    testing_parts_stop();
+    ck_assert_int_eq(testing_sale_sum().left, 18);
+    testing_sale_hash(3, STOCK_KEY_GONE, "refused");
+    testing_sale_hash(ORDERS, STOCK_KEY_GONE, "refused");
+    testing_sale_close();
+}
+END_TEST
+
 /* ---- forfeited units that MySQL has after all ---- */
 
 START_TEST(reclaimed_when_seen_twice)
@@ -658,6 +737,8 @@ int main(void)
     tcase_add_test(c, forgotten_and_closed);
     tcase_add_test(c, forgotten_when_closed);
     tcase_add_test(c, a_long_history);
+    tcase_add_test(c, history_goes_on);
+    tcase_add_test(c, a_history_in_slices);
     tcase_add_test(c, a_lost_mark);
     tcase_add_test(c, reclaimed_when_seen_twice);
     tcase_add_test(c, keys_outlive_their_orders);

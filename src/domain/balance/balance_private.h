@@ -4,7 +4,6 @@
 
 #include <uthash.h>
 #include "orderd/balance.h"
-#include "orderd/order_done.h"
 
 /* What MySQL has of one order. */
 struct row {

@@ -163,24 +163,6 @@ static void report_sold_without_row(struct scan *scan)
     }
 }
 
-static bool walk_gone(struct scan *scan, int shard, struct error *err)
-{
-    struct stock_walk walk = {scan->report->activity.id, shard, STOCK_KEY_GONE, scan->options->page, 0};
-    struct stock_cursor cursor = {.at = "0"};
-    struct hash_walk w = {.scan = scan, .shard = shard};
-
-    while (!cursor.end) {
-        page_begin(&scan->page);
-        if (!stock_walk_page(scan->kv, &walk, &cursor, take_gone, &w, err) || !rows_read(scan, false, err) ||
-            !compare_settle(scan, false, err))
-            return false;
-        report_sold_without_row(scan);
-        if (!report_next(scan))
-            return true;
-    }
-    return true;
-}
-
 static bool each_shard(struct scan *scan, bool (*walk)(struct scan *, int, struct error *), struct error *err)
 {
     for (int i = 0; i < scan->report->activity.shards && !scan->ended; i++) {
@@ -229,23 +211,86 @@ static void report_done(struct scan *scan)
     }
 }
 
-static bool walk_done(struct scan *scan, struct error *err)
-{
-    struct order_done walk = {.activity_id = scan->report->activity.id};
-    int64_t began = clock_mono_ms();
-    bool ok;
+/* ---- what is over ---- */
 
-    while (!walk.end && !scan->ended) {
-        if (!rows_done(scan, &walk, err))
+struct history {
+    struct balance_history *to; /* all up to there was compared, and what was found is mended */
+    int64_t until;              /* monotonic ms */
+};
+
+static bool goes_on(const struct scan *scan, const struct history *h)
+{
+    return !scan->ended && clock_mono_ms() < h->until;
+}
+
+static bool walk_rows(struct scan *scan, struct history *h, struct error *err)
+{
+    struct order_done *rows = &h->to->rows;
+    struct order_done next = *rows;
+
+    next.activity_id = scan->report->activity.id;
+    while (!rows->end && goes_on(scan, h)) {
+        if (!rows_done(scan, &next, err))
             return false;
         drop_unreadable(scan);
         if (!compare_look(scan, false, err) || !compare_settle(scan, true, err))
             return false;
         scan->report->done_orders += (int64_t)scan->page.count;
         report_done(scan);
-        (void)report_next(scan);
+        if (report_next(scan))
+            *rows = next;
     }
-    ok = scan->ended || each_shard(scan, walk_gone, err);
+    return true;
+}
+
+static bool walk_gone(struct scan *scan, struct history *h, struct error *err)
+{
+    struct balance_history *to = h->to;
+    struct stock_walk walk = {scan->report->activity.id, to->shard, STOCK_KEY_GONE, scan->options->page, 0};
+    struct hash_walk w = {.scan = scan, .shard = to->shard};
+    struct stock_cursor cursor = to->at;
+
+    if (cursor.at[0] == '\0')
+        cursor.at[0] = '0';
+    while (!cursor.end && goes_on(scan, h)) {
+        page_begin(&scan->page);
+        if (!stock_walk_page(scan->kv, &walk, &cursor, take_gone, &w, err) || !rows_read(scan, false, err) ||
+            !compare_settle(scan, false, err))
+            return false;
+        report_sold_without_row(scan);
+        if (report_next(scan))
+            to->at = cursor;
+    }
+    return true;
+}
+
+static bool walk_shards(struct scan *scan, struct history *h, struct error *err)
+{
+    struct balance_history *to = h->to;
+
+    while (to->shard < scan->report->activity.shards && goes_on(scan, h)) {
+        if (scan->readable[to->shard] && !walk_gone(scan, h, err))
+            return false;
+        if (scan->readable[to->shard] && !to->at.end)
+            return true;
+        to->shard++;
+        to->at = (struct stock_cursor){0};
+    }
+    return true;
+}
+
+static bool walk_done(struct scan *scan, struct error *err)
+{
+    struct balance_history all = {0};
+    int64_t began = clock_mono_ms();
+    struct history h = {&all, INT64_MAX};
+    bool ok;
+
+    if (scan->options->history)
+        h = (struct history){scan->options->history, began + scan->options->history_ms};
+    ok = walk_rows(scan, &h, err) && (!h.to->rows.end || walk_shards(scan, &h, err));
+    if (ok && h.to->rows.end && h.to->shard >= scan->report->activity.shards)
+        *h.to = (struct balance_history){0};
     scan->report->done_ms = clock_mono_ms() - began;
     return ok;
 }

@@ -15,6 +15,9 @@
 #define DEEP_SHARE 4
 /* And at what is over, which only grows, and where nothing but a failover leaves anything to do. */
 #define HISTORY_SHARE 16
+/* One walk goes no further in it than takes one part in so many of the interval: all other walks of this thread wait.
+ */
+#define HISTORY_SLICE 4
 
 static bool stop_between_pages(void *arg)
 {
@@ -54,6 +57,8 @@ static bool scan(struct visit *v, struct error *err)
         .stop = stop_between_pages,
         .progress = beat_between_pages,
         .arg = v,
+        .history = &v->memory->history,
+        .history_ms = conf->walk_interval / HISTORY_SLICE,
     };
 
     if (!balance_scan(v->walk->db, v->walk->kv, v->memory->id, &options, on_findings, v, &v->report, err))
