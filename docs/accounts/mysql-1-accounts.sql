@@ -2,6 +2,7 @@
 --
 --   mysql <mysql-1-accounts.sql; orderctl -c admin.conf migrate up; mysql orderd <mysql-2-rights.sql
 --
+-- An account that exists keeps its password: ALTER USER 'shop'@'%' IDENTIFIED BY '...' gives it another.
 -- Put passwords for the four SECRETs first, and another database or other names where yours are other. Where TLS is to be
 -- had, let the accounts insist on it: REQUIRE SSL behind each password, or REQUIRE X509 where they have a certificate.
 --

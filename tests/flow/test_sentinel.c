@@ -142,6 +142,19 @@ START_TEST(nobody_answers)
 }
 END_TEST
 
+/* The servers themselves, where the Sentinels should be named. */
+START_TEST(no_sentinel_is_named)
+{
+    struct conf conf = testing_sentinels_conf(&s);
+    char nodes[32];
+
+    snprintf(nodes, sizeof nodes, "127.0.0.1:%d", s.servers[0].port);
+    conf.redis_nodes = nodes;
+    conf.redis_sentinel_password_file = conf.redis_password_file;
+    assert_refused(&conf, ERROR_KV_SETUP, "it is no Sentinel: redis.nodes names Sentinels (26379 as a rule)");
+}
+END_TEST
+
 START_TEST(each_has_its_own_password)
 {
     struct conf conf = testing_sentinels_conf(&s);
@@ -479,6 +492,7 @@ int main(void)
     tcase_add_test(tc, where_only_replicas_are_named_nothing_is_opened);
     tcase_add_test(tc, a_wrong_name_is_not_an_outage);
     tcase_add_test(tc, nobody_answers);
+    tcase_add_test(tc, no_sentinel_is_named);
     tcase_add_test(tc, each_has_its_own_password);
     tcase_add_test(tc, who_is_behind_is_not_believed);
     tcase_add_test(tc, the_doctor_asks_each);

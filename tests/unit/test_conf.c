@@ -251,6 +251,10 @@ static const struct {
     {"redis: {\n mode = \"sentinel\"; };",
      "orderd.conf:2: redis.mode: without redis.nodes nobody can be asked (expected "
      "\"host:port, host:port\" there)"},
+    {"redis: { host = \"a\";\n nodes = \"a:1, b:1\"; };",
+     "orderd.conf:2: redis.nodes: nobody asks them while redis.mode is \"server\" (expected \"sentinel\" or "
+     "\"cluster\" "
+     "there, or redis.host alone)"},
     {"redis: { mode = \"cluster\"; nodes = \"a:1\";\n database = 1; };",
      "orderd.conf:2: redis.database: a cluster has only one (expected 0)"},
 };

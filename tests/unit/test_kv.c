@@ -162,6 +162,32 @@ static const struct {
     {"-\r\n", ERROR_KV_DATA, true},
 };
 
+/* What the server says and does not help with. */
+static const struct {
+    const char *says, *advice;
+} advised[] = {
+    {"-NOPERM this user has no permissions\r\n",
+     "permissions; give the account the commands that redis.acl of the account files names"},
+    {"-ERR The user executing the script can't run this command or subcommand script: x\r\n", "x; give the account"},
+    {"-ERR ACL failure in script: User has no permissions\r\n", "; give the account"},
+    {"-ERR This instance has cluster support disabled\r\n", "disabled; it is no node of a cluster: name one in"},
+};
+
+START_TEST(error_words_with_advice)
+{
+    struct peer peer;
+    struct kv *kv;
+    struct error err;
+
+    peer_begin(&peer, answer_with_text, advised[_i].says);
+    kv = open_at(peer.port, 2000);
+    err = ping(kv);
+    ck_assert_msg(strstr(err.text, advised[_i].advice), "%s", err.text);
+    kv_close(&kv);
+    peer_end(&peer);
+}
+END_TEST
+
 START_TEST(error_words_are_translated)
 {
     struct peer peer;
@@ -487,6 +513,7 @@ int main(void)
     TCase *tc = tcase_create("kv");
 
     tcase_set_timeout(tc, 30);
+    tcase_add_loop_test(tc, error_words_with_advice, 0, (int)(sizeof advised / sizeof *advised));
     tcase_add_loop_test(tc, error_words_are_translated, 0, (int)(sizeof words / sizeof *words));
     tcase_add_loop_test(tc, a_script_answer_of_another_shape_is_an_error, 0,
                         (int)(sizeof no_answers / sizeof *no_answers));

@@ -22,7 +22,7 @@ X(RELOADED, INFO, 0, "reloaded", "configuration was reloaded")
 X(RELOAD_REFUSED, ERROR, 0, "reload_refused", "configuration has an error; the one in force stays")
 X(CONFIG_OPEN, WARNING, 0, "config_open", "everybody on this machine may change a file of the configuration; see `orderctl doctor`")
 X(SECRET_OPEN, WARNING, 0, "secret_open", "everybody on this machine may read a password's file; see `orderctl doctor`")
-X(SETUP_REFUSED, ERROR, 0, "setup_refused", "schema, topology or an account is wrong; mend it, then start again")
+X(SETUP_REFUSED, ERROR, 0, "setup_refused", "schema, topology, TLS or an account is wrong; mend it, then start again")
 X(RATE, INFO, 0, "rate", "what was done in the last second")
 
 /* the admin endpoint */

@@ -13,6 +13,7 @@ X(EXPIRED, SETUP, "its certificate has expired ({detail}); renew it on the serve
 X(EARLY, SETUP, "its certificate is not valid yet ({detail}); see whether this machine's clock is right")
 X(REJECTED, SETUP, "its certificate cannot be accepted ({detail}); have another one made for the server")
 X(PLAIN, SETUP, "it does not speak TLS; name its TLS port in {ported}, switch TLS on there, or {group}.tls off here")
+X(NOT_OFFERED, SETUP, "it does not speak TLS; switch TLS on there (at the same port), or {group}.tls off here")
 X(OWN_MISSING, SETUP,
   "it wants a certificate of its clients; name ours in {group}.tls_cert_file and {group}.tls_key_file")
 X(OWN_REFUSED, SETUP,

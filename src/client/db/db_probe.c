@@ -108,7 +108,7 @@ static void look(int fd, struct tls_session *s, int64_t timeout_ms)
     if (!offers_tls(greeting, len, &offers))
         return;
     if (!offers)
-        tls_note(s, TLS_FAULT_PLAIN, "");
+        tls_note(s, TLS_FAULT_NOT_OFFERED, "");
     else if (ask_for_tls(fd))
         tls_probe(s, fd, timeout_ms);
 }

@@ -159,7 +159,7 @@ bool db_tls_check(struct db *db, const struct conf *conf, const struct db_site *
 
     if (mode_of(conf, site) < CONF_MYSQL_TLS_REQUIRED || mysql_get_ssl_cipher(db->handle))
         return true;
-    tls_note(&s, TLS_FAULT_PLAIN, "");
+    tls_note(&s, TLS_FAULT_NOT_OFFERED, "");
     return tls_tell(&s, err);
 }
 

@@ -82,6 +82,9 @@ static bool question(const struct search *s, struct kv *kv, redisReply *answers[
     if (answers[0]->type != REDIS_REPLY_ERROR)
         return true;
     kv_error_translate(kv, answers[0], err);
+    if (kv_error_is(answers[0], "ERR unknown command"))
+        error_set(err, ERROR_KV_SETUP,
+                  "it is no Sentinel: redis.nodes names Sentinels (26379 as a rule), or redis.mode is another");
     freeReplyObject(answers[0]);
     freeReplyObject(answers[1]);
     return false;

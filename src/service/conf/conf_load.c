@@ -180,6 +180,11 @@ static bool check_redis_mode(const struct conf *conf, struct error *err)
         error_set(err, ERROR_CONF_INVALID,
                   "redis.mode: without redis.nodes nobody can be asked (expected \"host:port, "
                   "host:port\" there)");
+    } else if (conf->redis_mode == CONF_MODE_SERVER && conf_node_count(conf->redis_nodes) > 0) {
+        origin = &conf->origins->of[CONF_INDEX_redis_nodes];
+        error_set(err, ERROR_CONF_INVALID,
+                  "redis.nodes: nobody asks them while redis.mode is \"server\" (expected \"sentinel\" or \"cluster\" "
+                  "there, or redis.host alone)");
     } else if (conf->redis_mode == CONF_MODE_CLUSTER && conf->redis_database != 0) {
         origin = &conf->origins->of[CONF_INDEX_redis_database];
         error_set(err, ERROR_CONF_INVALID, "redis.database: a cluster has only one (expected 0)");
