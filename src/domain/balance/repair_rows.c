@@ -126,37 +126,55 @@ bool repair_messages(struct repair *r)
 
 /* ---- the stock row ---- */
 
+/* Not below nothing: see set_right. */
 static bool add_to_available(struct repair *r, int64_t units)
 {
     struct strbuf sql = STRBUF_INIT;
     bool ok;
 
-    strbuf_addf(&sql, "UPDATE activity_stock SET available=available+%" PRId64 " WHERE activity_id=%" PRId64, units,
-                r->activity->id);
+    strbuf_addf(&sql,
+                "UPDATE activity_stock SET available=GREATEST(0,available+%" PRId64 ") WHERE activity_id=%" PRId64,
+                units, r->activity->id);
     ok = run_sql(r, &sql);
     strbuf_release(&sql);
     return ok;
 }
+
+#define ROUNDS_MAX 3
+/* For a walk that moves units between shards; shorter than any mysql.read_timeout. */
+#define LOCK_WAIT_S 1
 
 /* By how much available is off is read at one instant, and added to whatever it is by then.
  *
  * Why that is right while orders are made and closed beside it: every such transaction changes its orders and, by as
  * much, the stock row, so that what is off stays the same; so does a restock, of total and available together. So
  * millions of live orders may be summed, for as long as it takes, and nobody waits for a lock. Only another repair
- * changes it, and that one waits for activity_lock. */
-static bool set_right(struct repair *r, enum balance_mended *mended, struct row_sums *now)
+ * changes it, and that one waits for activity_lock.
+ *
+ * But where available is too high, a return finds no room up to total and is dropped (order_change_write.c), and with
+ * that what is off grows less: then too much is taken here, perhaps more than there is. From then on no return is
+ * dropped, and a second look gives back what was too much. */
+static bool set_right(struct repair *r, enum balance_mended *mended, struct row_sums *first)
 {
-    int64_t off;
+    struct row_sums now;
+    int64_t off = 1;
 
-    if (!rows_sums(r->scan, now, r->err))
-        return false;
-    off = now->available + now->live - now->total;
-    if (!now->has_stock || now->total < now->live) {
-        *mended = BALANCE_MENDED_NOT;
-        return true;
+    *mended = BALANCE_MENDED_BEFORE;
+    for (int round = 0; round < ROUNDS_MAX && off > 0; round++) {
+        if (!rows_sums(r->scan, &now, r->err))
+            return false;
+        off = now.available + now.live - now.total;
+        *first = round == 0 ? now : *first;
+        if (!now.has_stock || now.total < now.live) {
+            *first = now;
+            *mended = BALANCE_MENDED_NOT;
+            return true;
+        }
+        if (off != 0 && !add_to_available(r, -off))
+            return false;
+        *mended = off != 0 ? BALANCE_MENDED : *mended;
     }
-    *mended = off == 0 ? BALANCE_MENDED_BEFORE : BALANCE_MENDED;
-    return off == 0 || add_to_available(r, -off);
+    return true;
 }
 
 static void all_say(struct repair *r, enum balance_mended mended, const char *text)
@@ -186,7 +204,7 @@ bool repair_stock_row(struct repair *r)
 {
     bool locked, ok;
 
-    if (!activity_lock(r->db, r->activity->id, 0, &locked, r->err))
+    if (!activity_lock(r->db, r->activity->id, LOCK_WAIT_S, &locked, r->err))
         return false;
     if (!locked) {
         all_say(r, BALANCE_MENDED_NOT, "another command changes the activity just now; run this again after it");
