@@ -360,14 +360,15 @@ START_TEST(a_long_history)
 }
 END_TEST
 
-/* Orders 1 and 2 pending; 3 to `to` closed, and the failover forgot both that and their reservations. */
-static void forget_closed(int to)
+/* Orders 1 to `live` pending; the others up to `to` closed, and the failover forgot both that and their reservations.
+ */
+static void forget_closed(int live, int to)
 {
-    testing_sale_open(20, 1, 1);
-    sell(1, 2);
+    testing_sale_open(to + 10, 1, 1);
+    sell(1, live);
     keep_shard();
-    sell(3, to);
-    change(3, to, ORDER_WISH_CANCEL);
+    sell(live + 1, to);
+    change(live + 1, to, ORDER_WISH_CANCEL);
     testing_parts_start(TESTING_RELAY, 0);
     testing_wait_effects();
     testing_parts_stop();
@@ -398,7 +399,7 @@ START_TEST(history_goes_on)
     struct error err;
     int found = 0, scans = 0;
 
-    forget_closed(ORDERS);
+    forget_closed(2, ORDERS);
     for (int round = 1; round <= 2; round++) {
         do {
             ck_assert_int_lt(scans++, 2 * SCANS);
@@ -421,7 +422,7 @@ START_TEST(a_history_in_slices)
     enum { ORDERS = 8 };
     int64_t first;
 
-    forget_closed(ORDERS);
+    forget_closed(2, ORDERS);
     testing_walk_conf->walk_page = 1;
     testing_walk_conf->walk_pause = 60;
     testing_walk_conf->walk_interval = 400;
@@ -431,9 +432,26 @@ START_TEST(a_history_in_slices)
     ck_assert_int_lt(first, ORDERS - 2);
     testing_wait(testing_counted(METRIC_WALK_RETURNED) == ORDERS - 2, 60000, "all are given back");
     testing_parts_stop();
-    ck_assert_int_eq(testing_sale_sum().left, 18);
+    ck_assert_int_eq(testing_sale_sum().left, ORDERS + 10 - 2);
     testing_sale_hash(3, STOCK_KEY_GONE, "refused");
     testing_sale_hash(ORDERS, STOCK_KEY_GONE, "refused");
+    testing_sale_close();
+}
+END_TEST
+
+/* Live orders that take longer than the interval are looked at seldom, and so is the history: by slices that are
+ * longer. A quarter of the interval alone would be two pages. */
+START_TEST(slices_grow_with_the_live_orders)
+{
+    enum { LIVE = 20, CLOSED = 20 };
+
+    forget_closed(LIVE, LIVE + CLOSED);
+    testing_walk_conf->walk_page = 1;
+    testing_walk_conf->walk_pause = 20;
+    testing_walk_conf->walk_interval = 100;
+    testing_parts_start(TESTING_WALK, 1);
+    testing_wait(testing_walked().mended > 5, 60000, "more than two pages");
+    testing_parts_stop();
     testing_sale_close();
 }
 END_TEST
@@ -739,6 +757,7 @@ int main(void)
     tcase_add_test(c, a_long_history);
     tcase_add_test(c, history_goes_on);
     tcase_add_test(c, a_history_in_slices);
+    tcase_add_test(c, slices_grow_with_the_live_orders);
     tcase_add_test(c, a_lost_mark);
     tcase_add_test(c, reclaimed_when_seen_twice);
     tcase_add_test(c, keys_outlive_their_orders);

@@ -16,7 +16,8 @@
 /* And at what is over, which only grows, and where nothing but a failover leaves anything to do. */
 #define HISTORY_SHARE 16
 /* One walk goes no further in it than takes one part in so many of the interval: all other walks of this thread wait.
- */
+ * Where the live orders take longer than the interval, one part of that: they are looked at so much more seldom, and
+ * the history only after them. */
 #define HISTORY_SLICE 4
 
 static bool stop_between_pages(void *arg)
@@ -45,6 +46,13 @@ static bool wants_history(const struct visit *v)
     return v->deep && v->activity.reservations && clock_mono_ms() >= v->memory->history_after;
 }
 
+static int64_t history_slice(const struct visit *v)
+{
+    int64_t interval = v->walk->base.conf->walk_interval, deep = v->memory->deep_ms;
+
+    return (interval > deep ? interval : deep) / HISTORY_SLICE;
+}
+
 static bool scan(struct visit *v, struct error *err)
 {
     const struct conf *conf = v->walk->base.conf;
@@ -58,7 +66,7 @@ static bool scan(struct visit *v, struct error *err)
         .progress = beat_between_pages,
         .arg = v,
         .history = &v->memory->history,
-        .history_ms = conf->walk_interval / HISTORY_SLICE,
+        .history_ms = history_slice(v),
     };
 
     if (!balance_scan(v->walk->db, v->walk->kv, v->memory->id, &options, on_findings, v, &v->report, err))
@@ -137,6 +145,7 @@ static void plan_next(struct visit *v, int daemons)
     if (v->history)
         memory->history_after = due_after(v, v->report.done_ms, HISTORY_SHARE * daemons);
     memory->deep_after = due_after(v, v->done.took_ms, DEEP_SHARE);
+    memory->deep_ms = v->done.took_ms;
 }
 
 static void count_living(void *arg, const struct replica *replica, const struct replica_report *report)

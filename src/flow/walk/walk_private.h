@@ -85,10 +85,11 @@ bool walk_give_up(struct visit *visit, const struct balance_finding *finding);
 /* ---- memory.c ---- */
 
 struct memory {
-    int64_t id;             /* of the activity */
-    int64_t not_before;     /* monotonic ms: after a failure, so that others can try */
-    int64_t deep_after;     /* monotonic ms: when the live orders are due again */
-    int64_t history_after;  /* monotonic ms: when the closed and rejected orders are due again */
+    int64_t id;            /* of the activity */
+    int64_t not_before;    /* monotonic ms: after a failure, so that others can try */
+    int64_t deep_after;    /* monotonic ms: when the live orders are due again */
+    int64_t deep_ms;       /* how long the last walk with them took, the history not counted */
+    int64_t history_after; /* monotonic ms: when the closed and rejected orders are due again */
     struct balance_history history;
     bool transfer_off;      /* in the last walk units were between two shards, without a transfer under way */
     bool caps_off;          /* in the last deep walk the caps were not MySQL's total */
