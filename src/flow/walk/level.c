@@ -87,9 +87,12 @@ static bool none_between(struct visit *v, const struct activity *a, struct stock
                       look.transfer, a->id, a->id));
 }
 
+/* Repeats that mend nothing may take up one part in so many of the time: there may be hundreds of thousands, nobody
+ * else changes the activity meanwhile, and what mends it, a rebuild, is such a change. */
+#define REPEAT_SHARE 16
+
 /* Cut short where the process ends: the next walk begins anew. */
-static bool repeat(struct visit *v, const struct activity *a, struct stock_audit *audits, int64_t *units,
-                   struct error *err)
+static bool repeat_all(struct visit *v, const struct activity *a, int64_t *units, struct error *err)
 {
     struct keeper *keeper = &v->walk->base;
     int64_t last = 0, came;
@@ -102,6 +105,23 @@ static bool repeat(struct visit *v, const struct activity *a, struct stock_audit
             return false;
         *units += came;
     } while (last > 0);
+    return true;
+}
+
+/* What was in vain is told in each walk, and done again after a rest. */
+static bool repeat(struct visit *v, const struct activity *a, struct stock_audit *audits, int64_t *units,
+                   struct error *err)
+{
+    struct memory *memory = v->memory;
+    int64_t began = clock_mono_ms();
+
+    if (began >= memory->repeat_after) {
+        if (!repeat_all(v, a, units, err))
+            return false;
+        memory->repeat_after = clock_mono_ms() + (clock_mono_ms() - began) * (REPEAT_SHARE - 1);
+    }
+    if (keeper_stopping(&v->walk->base))
+        return true; /* perhaps not all were */
     return none_between(v, a, audits, err);
 }
 

@@ -92,6 +92,7 @@ struct memory {
     int64_t history_after; /* monotonic ms: when the closed and rejected orders are due again */
     struct balance_history history;
     bool transfer_off;      /* in the last walk units were between two shards, without a transfer under way */
+    int64_t repeat_after;   /* monotonic ms: when all transfers are repeated again */
     bool caps_off;          /* in the last deep walk the caps were not MySQL's total */
     struct turn {           /* of the last single units, from shard to shard */
         int64_t units;      /* that there were; as long as none is sold it goes on slower */
