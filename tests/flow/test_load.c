@@ -348,13 +348,27 @@ START_TEST(exit_codes_tell_what_is_wrong)
 
     ck_assert_int_eq(scene_orderload("verify --ids IDS"), 65); /* no such activity */
     scene_sell(10, 1, false);
-    ck_assert_int_eq(scene_orderload("verify --ids IDS"), 65); /* no such file */
-    ck_assert_int_eq(scene_orderload("sale"), 65);             /* not on sale */
+    ck_assert_int_eq(scene_orderload("verify --ids IDS"), 74); /* no such file */
+    ck_assert_int_eq(scene_orderload("verify --ids IDS --ids /dev/null"), 74);
+    ck_assert_int_eq(scene_orderload("verify --ids /dev/null"), 65);
+    ck_assert_int_eq(scene_orderload("sale"), 65); /* not on sale */
     f = fopen(scene.ids_file, "w");
     ck_assert(f != NULL);
     fputs("nonsense\n", f);
     fclose(f);
     ck_assert_int_eq(scene_orderload("verify --ids IDS"), 65);
+    f = fopen(scene.ids_file, "w");
+    ck_assert(f != NULL);
+    fputs("1000000000000000001 9 42 0 1 9900 0 1 1764400000123 filled\n", f); /* another activity's */
+    fclose(f);
+    ck_assert_int_eq(scene_orderload("verify --ids IDS --wait 0"), 65);
+    f = fopen(scene.ids_file, "w");
+    ck_assert(f != NULL);
+    fputs("# the head of a run that accepted nothing\n", f);
+    fclose(f);
+    scene_good(scene_orderload("verify --ids IDS --wait 0"));
+    ck_assert_int_eq(scene_orderload("verify --ids IDS --payments /nope --wait 0"), 74);
+    ck_assert_int_eq(scene_orderload("verify --ids IDS --payments /dev/null --wait 0"), 65);
     ck_assert_int_eq(scene_orderload("fill 1"), 78); /* no queue of that name yet */
     scene_sql("UPDATE activity SET preheated_at=NOW(6) WHERE id=%" PRId64, scene.activity);
     ck_assert_int_eq(scene_orderload("sale --nonsense"), 64);

@@ -159,6 +159,77 @@ START_TEST(a_line_cut_short_is_passed_over_and_cut_off)
 }
 END_TEST
 
+/* What verify says of a file that has no order of activity 6; NULL: nothing, it may go on. */
+static const struct {
+    const char *content, *says;
+} no_order_files[] = {
+    {"# order_no activity user user_seq quantity amount shard epoch reserved_at how\n", NULL},
+    {LINE, "has no order of activity 6 (it has 1 of 5)"},
+    {LINE "1000000000000000002 7 42 0 1 9900 0 1 1764400000123 reserved\n" LINE,
+     "has no order of activity 6 (it has 2 of 5 and, of others, 1)"},
+    {"", "has no order of activity 6: it is empty"},
+    {"# order_no activ", "has no order of activity 6: it is empty"},
+};
+
+START_TEST(a_file_without_an_order_of_the_activity_says_why)
+{
+    const char *name = scratch_file(no_order_files[_i].content), *says = no_order_files[_i].says;
+    struct load_files files = {.names = {name}, .count = 1};
+    struct error err = {0};
+    struct book book;
+
+    book_init(&book, 6, 77);
+    ck_assert_ok(book_read(&book, name, &err), &err);
+    ck_assert_uint_eq(book.ids.count, 0);
+    ck_assert_int_eq(lines_explain_none(&book.passed, &files, 6, "order", &err), says == NULL);
+    ck_assert_int_eq(err.code, says ? ERROR_INPUT_INVALID : ERROR_NONE);
+    ck_assert_msg(!says || (strstr(err.text, says) && strstr(err.text, name)), "%s", err.text);
+    unlink(name);
+    book_release(&book);
+}
+END_TEST
+
+START_TEST(several_files_without_an_order_of_the_activity_are_told_of_together)
+{
+    struct load_files files = {.names = {"a", "b"}, .count = 2};
+    struct lines_passed passed = {.complete = 1001, .other = 5, .of_other = 1000};
+    struct error err = {0};
+
+    ck_assert(!lines_explain_none(&passed, &files, 6, "payment", &err));
+    ck_assert_str_eq(err.text, "these files have no payment of activity 6 (they have 1,000 of 5)");
+}
+END_TEST
+
+START_TEST(a_file_that_cannot_be_read_is_not_damaged)
+{
+    struct error err = {0};
+    struct book book;
+
+    book_init(&book, 5, 77);
+    ck_assert(!book_read(&book, "/nope/ids", &err));
+    ck_assert_int_eq(err.code, ERROR_IO);
+    ck_assert_int_eq(exitcode_of(&err), EXIT_IO);
+    err = (struct error){0};
+    ck_assert(!book_read(&book, "/", &err));
+    ck_assert_int_eq(err.code, ERROR_IO);
+}
+END_TEST
+
+/* Such a file is somebody's notes, say: a sale that appended to it would cut the line off. */
+START_TEST(half_a_line_that_no_run_left_is_refused)
+{
+    const char *name = scratch_file("x");
+    struct error err = {0};
+    struct book book;
+
+    book_init(&book, 5, 77);
+    ck_assert(!book_read(&book, name, &err));
+    ck_assert_int_eq(err.code, ERROR_INPUT_INVALID);
+    ck_assert_msg(strstr(err.text, ":1: not a line of an ids file") != NULL, "%s", err.text);
+    unlink(name);
+}
+END_TEST
+
 static const char *const bad_lines[] = {
     "\n",
     "1000000000000000001 5 42 0 1 9900 0 1 1764400000123\n",
@@ -477,6 +548,11 @@ int main(void)
     tcase_add_test(t, idset_tells_prefixes_apart);
     tcase_add_test(t, book_keeps_orders_through_a_file);
     tcase_add_test(t, a_line_cut_short_is_passed_over_and_cut_off);
+    tcase_add_loop_test(t, a_file_without_an_order_of_the_activity_says_why, 0,
+                        (int)(sizeof no_order_files / sizeof *no_order_files));
+    tcase_add_test(t, several_files_without_an_order_of_the_activity_are_told_of_together);
+    tcase_add_test(t, a_file_that_cannot_be_read_is_not_damaged);
+    tcase_add_test(t, half_a_line_that_no_run_left_is_refused);
     tcase_add_loop_test(t, a_damaged_ids_file_is_refused_by_line, 0, COUNT(bad_lines));
     tcase_add_test(t, pace_keeps_the_rate_whatever_the_steps);
     tcase_add_test(t, pace_tells_when_the_next_is_due);

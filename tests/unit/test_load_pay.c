@@ -227,6 +227,28 @@ START_TEST(the_last_line_of_an_order_counts)
 }
 END_TEST
 
+START_TEST(payments_files_of_something_else_are_told_from_empty_ones)
+{
+    struct bills bills;
+    struct error err = {0};
+
+    bills_init(&bills, 9);
+    ck_assert_ok(bills_read(&bills, scratch_file(""), &err), &err);
+    ck_assert_uint_eq(bills.passed.complete, 0);
+    ck_assert_ok(bills_read(&bills, scratch_file("# head\n10 8 100 pay sent\n10 7 100 pay sent\n"), &err), &err);
+    ck_assert_uint_eq(bills.passed.complete, 3);
+    ck_assert_int_eq(bills.passed.other, 8);
+    ck_assert_uint_eq(bills.passed.of_other, 1);
+    ck_assert_uint_eq(bills.passed.of_more, 1);
+    ck_assert(!bills_read(&bills, scratch_file("notes"), &err));
+    ck_assert_int_eq(err.code, ERROR_INPUT_INVALID);
+    ck_assert(!bills_read(&bills, "/nope/payments", &err));
+    ck_assert_int_eq(err.code, ERROR_IO);
+    bills_release(&bills);
+    unlink(path);
+}
+END_TEST
+
 static const char *const bad_lines[] = {"11 9 100 pay",        "11 9 100 pay sent more", "11 9 -1 pay sent",
                                         "11 9 100 steal sent", "11 9 100 pay lost",      "a*b 9 100 pay sent",
                                         "11 none 100 pay sent"};
@@ -299,6 +321,7 @@ int main(void)
     tcase_add_test(t, an_event_counts_once_by_its_id);
     tcase_add_test(t, each_change_is_told_once);
     tcase_add_test(t, the_last_line_of_an_order_counts);
+    tcase_add_test(t, payments_files_of_something_else_are_told_from_empty_ones);
     tcase_add_loop_test(t, a_damaged_payments_file_is_refused_by_line, 0, COUNT(bad_lines));
     tcase_add_test(t, shares_are_exact_and_spread);
     tcase_add_test(t, a_replay_is_known_by_its_original);

@@ -30,7 +30,8 @@ X(PAY, "pay", "--activity N [OPTIONS]", "pay orders, or not, as a payment servic
 X(VERIFY, "verify", "--activity N --ids FILE... [OPTIONS]", "only verify: every accepted order once, no unit lost or sold twice",
   "Reads all orders of the activity from MySQL, and reservations, buyers' marks and counters of every shard from Redis, and\n"
   "compares them with the accepted orders of the ids files that earlier runs have written (--ids of the other commands),\n"
-  "and payments with what pay has written (--payments).\n"
+  "and payments with what pay has written (--payments). Files that have nothing of this activity are refused (65): they\n"
+  "would prove nothing. The file of a sale that accepted no order has a head, and is good where there is no order.\n"
   "Run it when nothing is on its way any more, or with --wait.\n",
   "  orderload verify --activity 1001 --ids run1.ids --ids run2.ids\n"
   "  orderload verify --activity 1001 --ids *.ids --wait 60s --json\n"

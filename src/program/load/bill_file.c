@@ -8,6 +8,8 @@
 #include "lines.h"
 #include "orderd/units.h"
 
+#define HEAD "# order_no activity amount plan state\n"
+
 static const char *const states[] = {[BILL_PLANNED] = "planned", [BILL_SENT] = "sent", [BILL_CLOSE] = "close"};
 
 enum { ORDER_NO, ACTIVITY, AMOUNT, PLAN, STATE, WORDS };
@@ -58,8 +60,10 @@ static bool take(struct bills *bills, char *line)
         !units_parse_i64(words[ACTIVITY], 1, INT64_MAX, &activity) ||
         !units_parse_i64(words[AMOUNT], 0, ORDER_AMOUNT_MAX, &amount) || !read_step(words, &step))
         return false;
-    if (activity != bills->activity)
+    if (activity != bills->activity) {
+        lines_pass(&bills->passed, activity);
         return true;
+    }
     index = bills_add(bills, slice_of(words[ORDER_NO]), amount); /* the list may move */
     b = &bills->list[index];
     b->plan = step.plan;
@@ -75,12 +79,13 @@ static bool read_lines(struct bills *bills, FILE *file, const char *path, struct
     for (unsigned n = 1; fgets(line, sizeof line, file); n++) {
         size_t len = strlen(line);
 
-        if (len > 0 && line[len - 1] != '\n' && feof(file))
+        if (len > 0 && line[len - 1] != '\n' && feof(file) && lines_cut_head(line, n, HEAD))
             return true;
         if (len > 0 && line[len - 1] == '\n')
             line[len - 1] = '\0';
         if (line[0] != '#' && !take(bills, line))
             return error_set(err, ERROR_INPUT_INVALID, "%s:%u: not a line of a payments file", path, n);
+        bills->passed.complete++;
     }
     return !ferror(file) || error_set(err, ERROR_IO, "cannot read %s: %s", path, strerror(errno));
 }
@@ -91,7 +96,7 @@ bool bills_read(struct bills *bills, const char *path, struct error *err)
     bool ok;
 
     if (!file)
-        return error_set(err, ERROR_INPUT_INVALID, "cannot read %s: %s", path, strerror(errno));
+        return error_set(err, ERROR_IO, "cannot read %s: %s", path, strerror(errno));
     ok = read_lines(bills, file, path, err);
     fclose(file);
     return ok;
@@ -99,5 +104,5 @@ bool bills_read(struct bills *bills, const char *path, struct error *err)
 
 FILE *bills_open(const char *path, struct error *err)
 {
-    return lines_open(path, "# order_no activity amount plan state\n", err);
+    return lines_open(path, HEAD, err);
 }

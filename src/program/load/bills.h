@@ -12,6 +12,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include "idset.h"
+#include "lines.h"
 #include "orderd/error.h"
 #include "orderd/order.h"
 #include "publish.h"
@@ -73,6 +74,7 @@ struct bills {
     struct idset ids;
     struct bill *list; /* by index of ids */
     size_t cap;
+    struct lines_passed passed; /* of the payments files */
 };
 
 void bills_init(struct bills *bills, int64_t activity);
@@ -114,8 +116,8 @@ enum report_check_kind bill_fault_check(enum bill_fault fault);
 
 /* ---- payments files ---- */
 
-/* Reads the bills of this activity; those of others are passed over. INPUT_INVALID names file and line; a last line
- * without its end is passed over. */
+/* Reads the bills of this activity; those of others are passed over and counted (bills.passed). INPUT_INVALID names
+ * file and line; IO: it cannot be read. A last line without its end is passed over, as in an ids file. */
 ORDERD_MUST_CHECK bool bills_read(struct bills *bills, const char *path, struct error *err);
 
 /* Opens it for appending, made where it is missing. NULL: IO. */

@@ -11,6 +11,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include "idset.h"
+#include "lines.h"
 #include "orderd/error.h"
 #include "orderd/order.h"
 
@@ -51,6 +52,7 @@ struct book {
     size_t cap;
     size_t accepted[BOOK_REPLAYED + 1]; /* entries by enum book_how */
     int64_t accepted_units;
+    struct lines_passed passed; /* of the ids files */
 };
 
 void book_init(struct book *book, int64_t activity, int64_t sku);
@@ -74,8 +76,10 @@ void book_forget_seen(struct book *book);
 
 /* ---- ids files ---- */
 
-/* Reads the accepted orders of the book's activity; those of others are passed over. INPUT_INVALID names file and line;
- * a last line without its end (a run that was killed) is passed over, since its order was not yet published. */
+/* Reads the accepted orders of the book's activity; those of others are passed over and counted (book.passed).
+ * INPUT_INVALID names file and line; IO: it cannot be read. A last line without its end (a run that was killed) is
+ * passed over, since its order was not yet published; not where it is the first, and no begin of a head: a foreign
+ * file. */
 ORDERD_MUST_CHECK bool book_read(struct book *book, const char *path, struct error *err);
 
 /* Opens it for appending, made where it is missing, and cuts off a last line without its end. NULL: IO. */

@@ -114,8 +114,8 @@ enum exitcode help_top(void)
                          "secrets from the files it names. Progress goes to standard error: a bar on a\n"
                          "terminal (NO_COLOR is respected), else a line every 5 s.\n\n"
                          "Exit status: 0 the verdict is good, 1 it is not, 64 wrong command line,\n"
-                         "65 the activity takes no such orders or an ids file is damaged, 69 a server is\n"
-                         "away, 74 a file cannot be read or written, 78 configuration, schema, topology\n"
-                         "or account is wrong.\n");
+                         "65 the activity takes no such orders, or a file of orders or payments is damaged\n"
+                         "or has none of it, 69 a server is away, 74 a file cannot be read or written,\n"
+                         "78 configuration, schema, topology or account is wrong.\n");
     return print_and_release(&out);
 }

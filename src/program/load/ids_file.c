@@ -85,16 +85,19 @@ static bool read_lines(struct book *book, FILE *file, const char *path, struct e
         int64_t activity;
         enum book_how how;
 
-        if (len > 0 && line[len - 1] != '\n' && feof(file))
+        if (len > 0 && line[len - 1] != '\n' && feof(file) && lines_cut_head(line, n, HEAD))
             return true;
         if (len > 0 && line[len - 1] == '\n')
             line[len - 1] = '\0';
+        if (line[0] != '#' && !parse(line, &activity, &order, &how))
+            return error_set(err, ERROR_INPUT_INVALID, "%s:%u: not a line of an ids file", path, n);
+        book->passed.complete++;
         if (line[0] == '#')
             continue;
-        if (!parse(line, &activity, &order, &how))
-            return error_set(err, ERROR_INPUT_INVALID, "%s:%u: not a line of an ids file", path, n);
         if (activity == book->activity)
             (void)book_accept(book, &order, how); /* one that stands in two files is the same order */
+        else
+            lines_pass(&book->passed, activity);
     }
     return !ferror(file) || error_set(err, ERROR_IO, "cannot read %s: %s", path, strerror(errno));
 }
@@ -105,7 +108,7 @@ bool book_read(struct book *book, const char *path, struct error *err)
     bool ok;
 
     if (!file)
-        return error_set(err, ERROR_INPUT_INVALID, "cannot read %s: %s", path, strerror(errno));
+        return error_set(err, ERROR_IO, "cannot read %s: %s", path, strerror(errno));
     ok = read_lines(book, file, path, err);
     fclose(file);
     return ok;

@@ -16,6 +16,14 @@ static int64_t expected(const struct run *run)
     return (int64_t)(accepted[BOOK_RESERVED] + accepted[BOOK_FILLED] + (run->o.recovered ? accepted[BOOK_SILENT] : 0));
 }
 
+/* Nothing was accepted, as a head alone says; and nothing became of it either. */
+static bool none_accepted(const struct run *run)
+{
+    const size_t *accepted = run->book.accepted;
+
+    return accepted[BOOK_RESERVED] + accepted[BOOK_SILENT] + accepted[BOOK_FILLED] == 0;
+}
+
 static void verdict(struct run *run)
 {
     struct report *r = &run->report;
@@ -25,6 +33,9 @@ static void verdict(struct run *run)
     report_broken_sentences(r, &broken);
     if (broken.len > 0)
         snprintf(r->sentence, sizeof r->sentence, "BROKEN: %s.", broken.data);
+    else if (none_accepted(run))
+        snprintf(r->sentence, sizeof r->sentence,
+                 "Good: no order was accepted, by these files, and none is in the database; no unit was sold.");
     else
         snprintf(
             r->sentence, sizeof r->sentence,
@@ -52,34 +63,52 @@ static void wait_for_rows(struct run *run)
     watch_close(&watch);
 }
 
-static bool verify_payments(struct run *run, struct error *err)
+/* Files that name nothing of this activity prove nothing: refused, before anything is looked at. */
+static bool read_payments(struct run *run, struct bills *bills, struct error *err)
 {
-    struct bills bills;
-    bool ok = true;
+    const struct load_files *files = &run->o.payments;
 
-    bills_init(&bills, run->activity.id);
-    for (size_t i = 0; i < run->o.payments.count && ok; i++)
-        ok = bills_read(&bills, run->o.payments.names[i], err);
-    ok = ok && pay_verify(run, &bills, NULL, err);
-    if (ok)
-        pay_report(run, &bills, -1);
-    bills_release(&bills);
-    return ok;
+    for (size_t i = 0; i < files->count; i++) {
+        if (!bills_read(bills, files->names[i], err))
+            return false;
+    }
+    return files->count == 0 || bills->ids.count > 0 ||
+           lines_explain_none(&bills->passed, files, run->activity.id, "payment", err);
 }
 
-enum exitcode verify_run(struct run *run, struct error *err)
+static bool read_orders(struct run *run, struct error *err)
 {
-    if (!run_read_activity(run, err) || !run_open_ids(run, false, err))
-        return EXIT_CONFIG;
+    return run_open_ids(run, false, err) &&
+           (!none_accepted(run) || lines_explain_none(&run->book.passed, &run->o.ids, run->activity.id, "order", err));
+}
+
+static bool verify_all(struct run *run, struct bills *bills, struct error *err)
+{
     if (run->o.wait_ms > 0)
         wait_for_rows(run);
     report_fact(&run->report, "accepted", "accepted orders in these files",
                 (int64_t)(run->book.accepted[BOOK_SILENT] + run->book.accepted[BOOK_RESERVED] +
                           run->book.accepted[BOOK_FILLED]));
     if (!verify(run->conf, &run->book, &run->report, &run->o, err))
-        return EXIT_UNAVAILABLE;
-    if (run->o.payments.count > 0 && !verify_payments(run, err))
-        return EXIT_UNAVAILABLE;
+        return false;
+    if (run->o.payments.count > 0) {
+        if (!pay_verify(run, bills, NULL, err))
+            return false;
+        pay_report(run, bills, -1);
+    }
     verdict(run);
-    return report_good(&run->report) ? EXIT_OK : EXIT_FAILED;
+    return true;
+}
+
+enum exitcode verify_run(struct run *run, struct error *err)
+{
+    struct bills bills;
+    bool ok;
+
+    if (!run_read_activity(run, err))
+        return EXIT_CONFIG;
+    bills_init(&bills, run->activity.id);
+    ok = read_orders(run, err) && read_payments(run, &bills, err) && verify_all(run, &bills, err);
+    bills_release(&bills);
+    return ok && report_good(&run->report) ? EXIT_OK : EXIT_FAILED;
 }
