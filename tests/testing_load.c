@@ -316,9 +316,9 @@ bool scene_names(const char *check, const char *text)
 
 void scene_good(int code)
 {
-    char *text = json_dumps(scene.report, JSON_INDENT(1));
+    char *text = json_dumps(scene.report, JSON_COMPACT);
 
-    ck_assert_msg(code == 0 && json_is_true(json_object_get(scene.report, "good")), "exit %d: %s", code,
+    ck_assert_msg(code == 0 && json_is_true(json_object_get(scene.report, "good")), "exit %d: %.7000s", code,
                   text ? text : "");
     free(text);
 }

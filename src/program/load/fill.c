@@ -126,8 +126,9 @@ static bool begin(struct fill *f, struct watch *watch, struct watch_state *befor
     if (!run_read_activity(run, err))
         return false;
     if (run->activity.state == ACTIVITY_REVIEW || run->activity.state == ACTIVITY_SETTLED)
-        return error_set(err, ERROR_REFUSED, "activity %" PRId64 " is in state %s and takes no orders",
-                         run->activity.id, activity_state_name(run->activity.state));
+        return error_set(err, ERROR_REFUSED, "activity %" PRId64 " is in state %s and takes no orders%s",
+                         run->activity.id, activity_state_name(run->activity.state),
+                         run->activity.state == ACTIVITY_REVIEW ? ": run `orderctl activity approve`" : "");
     watch_open(watch, run->conf, run->activity.id);
     if (!watch_read(watch, before, err) || !run_open_ids(run, true, err))
         return false;

@@ -132,6 +132,7 @@ static enum exitcode misuse(const struct load_options *o, const char *problem, c
 
 static enum exitcode wrong_value(const struct load_options *o, const struct load_option_row *row, const char *text)
 {
+    const char *expected = row->argument;
     char range[64] = "", problem[200];
 
     if (row->type == LOAD_OPTION_INT)
@@ -140,8 +141,9 @@ static enum exitcode wrong_value(const struct load_options *o, const struct load
         snprintf(range, sizeof range, " from 0 to %lld", (long long)row->max);
     else if (row->type == LOAD_OPTION_DURATION)
         snprintf(range, sizeof range, " like \"500ms\", \"30s\" or \"5m\"");
-    snprintf(problem, sizeof problem, "--%s cannot be \"%.60s\" (expected %s%s)", row->name, text, row->argument,
-             range);
+    else if (row->type == LOAD_OPTION_RATE)
+        expected = o->command == LOAD_RATE ? "a number a second" : "a number a second, or max";
+    snprintf(problem, sizeof problem, "--%s cannot be \"%.60s\" (expected %s%s)", row->name, text, expected, range);
     return misuse(o, problem, "");
 }
 

@@ -16,6 +16,7 @@
 #include "orderd/log.h"
 #include "orderd/output.h"
 #include "orderd/process.h"
+#include "orderd/schema.h"
 #include "orderd/thread.h"
 
 /* How often the guard looks for broker calls that take too long. */
@@ -36,6 +37,16 @@ static void take_activity(void *arg, const struct activity *activity)
     found->any = true;
 }
 
+/* Where no table is there, or an older one, what is wrong is the schema: that is what there is something to do about.
+ */
+static void explain_schema(struct db *db, struct error *err)
+{
+    struct error schema = {0};
+
+    if (err->code == ERROR_DB_SETUP && !schema_check(db, &schema) && schema.code == ERROR_REFUSED)
+        error_set(err, ERROR_DB_SETUP, "%s", schema.text);
+}
+
 bool run_read_activity(struct run *run, struct error *err)
 {
     struct db *db = db_open(run->conf, err);
@@ -43,6 +54,8 @@ bool run_read_activity(struct run *run, struct error *err)
     int64_t id = run->o.activity;
     bool ok = db && activity_read(db, &id, 1, take_activity, &found, err);
 
+    if (db && !ok)
+        explain_schema(db, err);
     db_close(&db);
     if (!ok)
         return error_prefix(err, "reading activity %" PRId64, id);
@@ -232,6 +245,21 @@ static void print_report(const struct run *run)
     strbuf_release(&out);
 }
 
+/* An account that may not do something: MySQL's 1142, 1143 and 1044, and Redis'. (RabbitMQ's is explained where it is
+ * met.) */
+static void explain_rights(struct error *err)
+{
+    struct error plain = *err;
+    bool denied = (err->code == ERROR_DB_SETUP &&
+                   (strstr(err->text, " command denied") || strstr(err->text, "' to database "))) ||
+                  (err->code == ERROR_KV_SETUP && strstr(err->text, "NOPERM"));
+
+    if (denied)
+        error_set(err, plain.code,
+                  "%.250s; run it with the daemon's configuration (-c), whose account has the rights (docs/servers.md)",
+                  plain.text);
+}
+
 static enum exitcode command(struct run *run, struct error *err)
 {
     static enum exitcode (*const commands[])(struct run *, struct error *) = {[LOAD_SALE] = sale_run,
@@ -249,6 +277,7 @@ static enum exitcode command(struct run *run, struct error *err)
     code = commands[run->o.command](run, err);
     progress_end(&run->progress);
     if (err->code != ERROR_NONE) {
+        explain_rights(err);
         fprintf(stderr, "orderload: %s\n", err->text);
         code = exitcode_of(err);
     }

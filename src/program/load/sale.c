@@ -289,6 +289,11 @@ static bool ready_to_sell(const struct run *run, struct error *err)
 
     if (run->o.malformed + run->o.oversized + run->o.foreign > 90)
         return error_set(err, ERROR_REFUSED, "more than 90 %% of the messages would be garbage");
+    if (a->state == ACTIVITY_REVIEW)
+        return error_set(err, ERROR_REFUSED,
+                         "activity %" PRId64 " is in review: run `orderctl activity approve`, then `orderctl activity "
+                         "preheat`",
+                         a->id);
     if (!a->preheated)
         return error_set(err, ERROR_REFUSED, "activity %" PRId64 " is not on sale: run `orderctl activity preheat`",
                          a->id);
