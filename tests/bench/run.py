@@ -16,15 +16,23 @@ MEASURES = [measures.limit, measures.drain, measures.batch, measures.single, mea
 BRIEF = [measures.limit, measures.drain, measures.single, measures.latency, life.growth]
 
 
+class Words(argparse.ArgumentParser):
+    """Wrong ones get one sentence, and 64."""
+
+    def error(self, message):
+        self.exit(64, f'{self.prog}: {message}; see {self.prog} --help\n')
+
+
 def arguments():
     names = [m.__name__ for m in MEASURES]
-    parser = argparse.ArgumentParser(prog='scripts/bench', description=__doc__, epilog='Measures: ' + ', '.join(names))
+    parser = Words(prog='scripts/bench', description=__doc__, epilog='Measures: ' + ', '.join(names))
     parser.add_argument('--only', metavar='NAMES', default='', help='some of the measures, separated by commas')
     parser.add_argument('--repeat', metavar='N', type=int, default=5, help='runs; medians are reported (default 5)')
     parser.add_argument('--all', action='store_true', help='in each run all measures; else those after the first have what a goal is about')
     parser.add_argument('--orders', metavar='N', type=int, default=200_000, help='that wait for a drain (default 200000)')
     parser.add_argument('--quick', action='store_true', help='once, with a tenth of the orders and few settings: does it all work?')
     parser.add_argument('--out', metavar='DIR', default='', help='where bench.md, bench.json and bench.svg go (default: nowhere)')
+    parser.add_argument('--check', action='store_true', help='only look whether the other words can be done, then end')
     options = parser.parse_args()
     chosen = [n for n in options.only.split(',') if n] or names
     unknown = [n for n in chosen if n not in names]
@@ -52,6 +60,8 @@ def write(folder, rows, facts):
 
 def main():
     options, chosen = arguments()
+    if options.check:
+        return 0
     facts = {'date': datetime.date.today().isoformat(), 'machine': ground.machine(), 'versions': ground.versions(),
              'orders': options.orders, 'repeat': options.repeat}
     print(f"{facts['machine']} {facts['versions']}", flush=True)
