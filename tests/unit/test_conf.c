@@ -169,10 +169,10 @@ static const struct {
     {"log: { };\n  @include \"directory\"\n",
      "orderd.conf:2: @include \"directory\": not a regular file (expected a file)"},
     /* files */
-    {"log: {\n level = ;\n};", "orderd.conf:2: syntax error"},
-    {"log: {\n", "orderd.conf:2: syntax error"},
+    {"log: {\n level = ;\n};", "orderd.conf:2: syntax error: a value is missing behind \"level\""},
+    {"log: {\n", "orderd.conf:2: syntax error: a } is missing at its end"},
     {"@include \"absent.conf\"\n", "orderd.conf:1: cannot open include file"},
-    {"@include \"broken.conf\"\n", "broken.conf:2: syntax error"},
+    {"@include \"broken.conf\"\n", "broken.conf:2: syntax error: a value is missing behind \"port\""},
     {"@include \"loop.conf\"\n", "loop.conf:1: include file nesting too deep"},
     {"@include \"twice.conf\"\n", "twice.conf:2: @include: more than 64 files are included"},
     {"@include \"wrong.conf\"\n", "wrong.conf:2: redis.database: 16 is out of range (expected a number from 0 to 15)"},
@@ -259,6 +259,43 @@ static const struct {
      "orderd.conf:2: redis.database: a cluster has only one (expected 0)"},
 };
 
+/* What is likely wrong where libconfig only says "syntax error". Words of no configuration are not repeated: the file
+ * may be one of secrets. */
+#define SYNTAX(line) "orderd.conf:" line ": syntax error: "
+static const struct {
+    const char *text, *sentence;
+} hints[] = {
+    {"log: {\n level \"info\";\n};", SYNTAX("2") "a = or : is missing behind \"level\""},
+    {"log {\n level = \"info\";\n};", SYNTAX("1") "a = or : is missing behind \"log\""},
+    {"log: {\n level\n};", SYNTAX("3") "a = or : is missing behind \"level\" in line 2"},
+    {"hunter2\n", SYNTAX("2") "a = or : is missing behind a name in line 1"},
+    {"mysql.host = \"a\";", SYNTAX("1") "a name has no point (mysql.host is written as: mysql: { host = \"...\"; };)"},
+    {"log: {\n level =\n};", SYNTAX("3") "a value is missing behind \"level\" in line 2"},
+    {"log: {\n level = info;\n};",
+     SYNTAX("2") "text stands in double quotes, also 5s or 64KiB: see the value of \"level\""},
+    {"log: {\n level = 'info';\n};",
+     SYNTAX("2") "text stands in double quotes, also 5s or 64KiB: see the value of \"level\""},
+    {"daemon: {\n drain_timeout = 5s;\n};",
+     SYNTAX("2") "text stands in double quotes, also 5s or 64KiB: see the value of \"drain_timeout\""},
+    {"mysql: {\n password_file = hunter2;\n};",
+     SYNTAX("2") "text stands in double quotes, also 5s or 64KiB: see the value of \"password_file\""},
+    {"log: {\n level = \"info;\n};\n", SYNTAX("4") "a \" is missing at the end of a text in line 2"},
+    {"log: {\n level = \"info;\n format = \"json\";\n};\n",
+     SYNTAX("5") "a \" is missing at the end of a text in line 2"},
+    {"log: {\n level = \"info\";;\n};", SYNTAX("2") "there is a ; or , too many"},
+    {"log: {\n level = \"info\";\n}};", SYNTAX("3") "there is a } too many"},
+    {"[log]\nlevel = info\n", SYNTAX("1") "a name is expected (as in: name = value;)"},
+    {"log: { level = \"in\" \"fo\" x = true; y = 0x1F; z = 1e5; };\ncreate: { lanes = [\"a\", b]; };",
+     SYNTAX("2") "expected settings as in: mysql: { host = \"localhost\"; port = 3306; };"},
+};
+
+START_TEST(a_syntax_error_is_explained)
+{
+    write_file("orderd.conf", hints[_i].text);
+    assert_refused(hints[_i].sentence);
+}
+END_TEST
+
 START_TEST(refused)
 {
     write_others();
@@ -271,7 +308,9 @@ START_TEST(refused_files)
 {
     struct error err;
 
-    assert_refused("orderd.conf: No such file or directory (expected a configuration file)");
+    assert_refused(
+        "orderd.conf: No such file or directory (name yours by -c FILE; `orderd --dump-defaults` prints one to "
+        "begin with)");
     ck_assert_int_eq(mkdir("orderd.conf", 0700), 0);
     assert_refused("orderd.conf: Is a directory (expected a configuration file)");
     ck_assert_ptr_null(conf_load("/dev/zero", &err));
@@ -702,6 +741,7 @@ int main(void)
 
     tcase_add_checked_fixture(c, enter_folder, leave_folder);
     tcase_add_loop_test(c, refused, 0, sizeof bad / sizeof *bad);
+    tcase_add_loop_test(c, a_syntax_error_is_explained, 0, (int)(sizeof hints / sizeof *hints));
     tcase_add_test(c, refused_files);
     tcase_add_test(c, defaults);
     tcase_add_test(c, values);

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "conf_hint.h"
 #include "conf_scan.h"
 
 int conf_file_read(const char *path, size_t limit, struct strbuf *out)
@@ -74,15 +75,43 @@ void conf_tree_file(const struct conf_tree *tree, const config_setting_t *settin
     add_file(tree, config_setting_source_file(setting), out);
 }
 
-static bool syntax_error(struct conf_tree *tree, struct error *err)
+/* The main file is not read a second time: it may be a pipe. (conf_scan refuses such an included one.) */
+static void explain(const struct conf_tree *tree, const char *file, const char *main_source, struct strbuf *out)
 {
-    struct strbuf file = STRBUF_INIT;
+    struct strbuf source = STRBUF_INIT;
+
+    if (!config_error_file(&tree->config))
+        strbuf_add_str(&source, main_source);
+    else if (conf_file_read(file, CONF_FILE_LIMIT, &source) != 0)
+        strbuf_reset(&source);
+    strbuf_add_str(out, ": ");
+    conf_hint((struct slice){source.data, source.len}, (unsigned)config_error_line(&tree->config), out);
+    strbuf_release(&source);
+}
+
+static bool not_parsed(struct conf_tree *tree, const char *source, struct error *err)
+{
+    struct strbuf file = STRBUF_INIT, hint = STRBUF_INIT;
+    const char *what = config_error_text(&tree->config);
 
     add_file(tree, config_error_file(&tree->config), &file);
-    error_set(err, ERROR_CONF_INVALID, "%s:%d: %s", file.data, config_error_line(&tree->config),
-              config_error_text(&tree->config));
+    if (strcmp(what, "syntax error") == 0)
+        explain(tree, file.data, source, &hint);
+    error_set(err, ERROR_CONF_INVALID, "%s:%d: %s%s", file.data, config_error_line(&tree->config), what,
+              hint.len > 0 ? hint.data : "");
     strbuf_release(&file);
+    strbuf_release(&hint);
     return false;
+}
+
+/* What to do about a main file that cannot be read. */
+static const char *file_advice(int failure)
+{
+    if (failure == ENOENT)
+        return "name yours by -c FILE; `orderd --dump-defaults` prints one to begin with";
+    if (failure == EACCES)
+        return "run it as root or as the user orderd, or name one that you may read by -c FILE";
+    return "expected a configuration file";
 }
 
 static bool parse(struct conf_tree *tree, const char *source, struct error *err)
@@ -93,7 +122,7 @@ static bool parse(struct conf_tree *tree, const char *source, struct error *err)
     conf_file_folder(tree->path, &folder);
     config_init(&tree->config);
     config_set_include_dir(&tree->config, folder.data);
-    ok = config_read_string(&tree->config, source) == CONFIG_TRUE || syntax_error(tree, err);
+    ok = config_read_string(&tree->config, source) == CONFIG_TRUE || not_parsed(tree, source, err);
     if (!ok)
         config_destroy(&tree->config);
     strbuf_release(&folder);
@@ -109,7 +138,7 @@ bool conf_tree_load(struct conf_tree *tree, const char *path, struct error *err)
     tree->path = path;
     tree->included = (struct strbuf)STRBUF_INIT;
     if (failure)
-        ok = error_set(err, ERROR_CONF_INVALID, "%s: %s (expected a configuration file)", path, strerror(failure));
+        ok = error_set(err, ERROR_CONF_INVALID, "%s: %s (%s)", path, strerror(failure), file_advice(failure));
     else
         ok = conf_scan(path, (struct slice){source.data, source.len}, &tree->included, err) &&
              parse(tree, source.data, err);
