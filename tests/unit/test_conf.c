@@ -265,7 +265,7 @@ static const struct {
 static const struct {
     const char *text, *sentence;
 } hints[] = {
-    {"log: {\n level \"info\";\n};", SYNTAX("2") "a = or : is missing behind \"level\""},
+    {"create: {\n lanes 2;\n};", SYNTAX("2") "a = or : is missing behind \"lanes\""},
     {"log {\n level = \"info\";\n};", SYNTAX("1") "a = or : is missing behind \"log\""},
     {"log: {\n level\n};", SYNTAX("3") "a = or : is missing behind \"level\" in line 2"},
     {"hunter2\n", SYNTAX("2") "a = or : is missing behind a name in line 1"},
