@@ -100,8 +100,15 @@ START_TEST(the_whole_life_of_orders_is_good)
     ck_assert_int_ge(payments("refund_due"), scene_fact("payments_late") + scene_fact("payments_second"));
     ck_assert_int_eq(scene_found("events"), 0);
     ck_assert_int_ge(scene_fact("events"), 4);
+    ck_assert_int_eq(scene_fact("events_created"), found);
+    ck_assert_int_eq(scene_fact("events_paid"), orders("paid"));
+    ck_assert_int_eq(scene_fact("events_closed"), orders("closed"));
+    ck_assert_int_eq(scene_fact("events_rejected"), 0);
+    ck_assert_int_eq(scene_fact("events_refund_due"), payments("refund_due") + payments("amount_mismatch"));
     scene_good(scene_orderload("verify --ids IDS --payments PAYMENTS --wait 0"));
     ck_assert_int_eq(scene_fact("live_units"), orders("paid"));
+    ck_assert_int_eq(scene_fact("rows"), found);
+    ck_assert_int_eq(scene_fact("ended"), orders("closed"));
     ck_assert_int_eq(scene_fact("left"), 100 - orders("paid"));
     /* What came back is sold to other buyers, and paid by others. */
     scene_good(sell_and_pay("sale --buyers 100 --users-from 1001 --ids IDS",

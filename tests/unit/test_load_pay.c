@@ -141,6 +141,10 @@ START_TEST(an_event_counts_once_by_its_id)
     ck_assert_int_eq(ear.events, 7);
     ck_assert_int_eq(ear.repeats, 1);
     ck_assert_int_eq(ear.unreadable, 1);
+    ck_assert_int_eq(ear.told[ORDER_EVENT_CREATED], 1);
+    ck_assert_int_eq(ear.told[ORDER_EVENT_PAID], 2);
+    ck_assert_int_eq(ear.told[ORDER_EVENT_CLOSED], 0); /* another activity's */
+    ck_assert_int_eq(ear.told[ORDER_EVENT_REFUND_DUE], 2);
     ck_assert_uint_eq(pay_ear_heard(&ear, "8").created, 0);
     pay_ear_close(&ear);
 }

@@ -296,6 +296,19 @@ static int64_t different_payments(const struct pay *p)
     return sum;
 }
 
+static void report_events(struct run *run, const struct pay_ear *ear)
+{
+    struct report *r = &run->report;
+
+    report_fact(r, "events", "messages of the exchange order.event", ear->events);
+    report_fact(r, "events_created", "  they told of orders created", ear->told[ORDER_EVENT_CREATED]);
+    report_fact(r, "events_paid", "  they told of orders paid", ear->told[ORDER_EVENT_PAID]);
+    report_fact(r, "events_closed", "  they told of orders closed", ear->told[ORDER_EVENT_CLOSED]);
+    report_fact(r, "events_rejected", "  they told of orders rejected", ear->told[ORDER_EVENT_REJECTED]);
+    report_fact(r, "events_refund_due", "  they told of payments to be refunded", ear->told[ORDER_EVENT_REFUND_DUE]);
+    report_fact(r, "events_again", "messages that came again", ear->repeats);
+}
+
 static bool conclude(struct pay *p, struct watch *watch, const struct watch_state *before, struct error *err)
 {
     struct run *run = p->run;
@@ -307,10 +320,8 @@ static bool conclude(struct pay *p, struct watch *watch, const struct watch_stat
     if (!pay_verify(run, &p->bills, run->o.events ? &p->ear : NULL, err))
         return false;
     pay_report(run, &p->bills, different_payments(p));
-    if (run->o.events) {
-        report_fact(&run->report, "events", "messages of events heard", p->ear.events);
-        report_fact(&run->report, "events_again", "messages of events heard again", p->ear.repeats);
-    }
+    if (run->o.events)
+        report_events(run, &p->ear);
     (void)watch_until(watch, &goal, &run->progress, &last);
     report_check(&run->report, REPORT_DEAD, REPORT_AT_LEAST, wrong, last.dead - before->dead);
     verdict(p);

@@ -10,6 +10,7 @@
 #include "orderd/broker.h"
 #include "orderd/conf.h"
 #include "orderd/db.h"
+#include "orderd/order_event.h"
 #include "run.h"
 
 /* ---- looking for pending orders ---- */
@@ -41,6 +42,7 @@ struct pay_ear {
     struct bill_heard *heard;        /* by index of orders */
     size_t cap;
     int64_t events, repeats, unreadable;
+    int64_t told[ORDER_EVENT_COUNT]; /* changes of orders of this activity, of which a message may tell many */
 };
 
 ORDERD_MUST_CHECK bool pay_ear_open(struct pay_ear *ear, const struct run *run, struct error *err);

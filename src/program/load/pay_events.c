@@ -104,6 +104,8 @@ static void hear(struct pay_ear *ear, const char *event, const json_t *entry)
 
     if (!order_no || json_integer_value(json_object_get(entry, "activity_id")) != ear->activity)
         return;
+    for (int kind = 0; kind < ORDER_EVENT_COUNT; kind++)
+        ear->told[kind] += strcmp(event, order_event_name((enum order_event)kind)) == 0;
     heard = heard_of(ear, order_no);
     if (strcmp(event, order_event_name(ORDER_EVENT_CREATED)) == 0)
         count_up(&heard->created);

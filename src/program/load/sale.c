@@ -204,7 +204,7 @@ static void report_sale(struct sale *s)
     report_fact(r, "buyers", "buyers who tried", t->begun);
     report_answers(s);
     report_fact(r, "accepted", "accepted orders", s->accepted);
-    report_fact(r, "accepted_units", "units of accepted orders", s->accepted_units);
+    report_fact(r, "accepted_units", "units of accepted orders, ended ones too", s->accepted_units);
     report_measure(r, "seconds", "time it took", (double)all_ms / 1000, 2, "s");
     report_measure(r, "buyers_per_second", "buyers served a second",
                    per_second((double)t->answered, s->served_ms - s->begun_ms), 0, "/s");

@@ -186,6 +186,8 @@ static void add_facts(struct verify *v)
         recovered += e->how == BOOK_SILENT && e->seen & BOOK_ROW;
     }
     report_fact(v->report, "rows", "rows in the database", v->rows);
+    if (v->rows > v->live_rows)
+        report_fact(v->report, "ended", "  of them ended, their units came back", v->rows - v->live_rows);
     report_fact(v->report, "live_units", "units in live orders", v->live_units);
     report_fact(v->report, "total_stock", "units the activity has", v->activity.total_stock);
     report_fact(v->report, "available", "units available in the database", v->activity.available);
