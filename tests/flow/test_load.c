@@ -342,6 +342,24 @@ static void spoil_conf(const char *port)
     fclose(f);
 }
 
+/* Its keys are gone then, rightly. */
+START_TEST(of_a_settled_activity_only_rows_are_verified)
+{
+    scene_sell(20, 2, true);
+    scene_start();
+    scene_good(scene_orderload("sale --buyers 30 --ids IDS"));
+    ck_assert_str_eq(scene_verdict("shards"), "ok");
+    scene_sql("UPDATE activity SET state='settled' WHERE id=%" PRId64, scene.activity);
+    scene_good(scene_orderload("verify --ids IDS --wait 0"));
+    ck_assert_str_eq(scene_verdict("lost"), "ok");
+    ck_assert_str_eq(scene_verdict("shards"), "skipped");
+    ck_assert_str_eq(scene_verdict("across"), "skipped");
+    scene_sql("DELETE FROM orders WHERE activity_id=%" PRId64 " LIMIT 1", scene.activity);
+    ck_assert_int_eq(scene_orderload("verify --ids IDS --wait 0 --settle 0"), 1);
+    scene_broken("lost db_stock");
+}
+END_TEST
+
 START_TEST(exit_codes_tell_what_is_wrong)
 {
     FILE *f;
@@ -395,6 +413,7 @@ int main(void)
     tcase_add_test(t, several_runs_share_one_ids_file);
     tcase_add_test(t, fill_and_rate_need_no_redis);
     tcase_add_loop_test(t, a_planted_fault_is_named, 0, COUNT(faults));
+    tcase_add_test(t, of_a_settled_activity_only_rows_are_verified);
     tcase_add_test(t, exit_codes_tell_what_is_wrong);
     tcase_add_test(t, a_sale_outlives_its_servers);
     suite_add_tcase(suite, t);

@@ -24,9 +24,12 @@ static void forget(struct verify *v)
     memset(v->report->checks, 0, sizeof v->report->checks);
 }
 
-/* Redis has something to say where anything was ever taken from it, or the activity was put on sale. */
+/* Redis has something to say where anything was ever taken from it, or the activity was put on sale; no more when its
+ * books are closed, since its keys are removed then. */
 static bool has_stock(const struct verify *v)
 {
+    if (v->activity.state == ACTIVITY_SETTLED)
+        return false;
     return v->activity.preheated || v->book->accepted[BOOK_RESERVED] > 0 || v->book->accepted[BOOK_SILENT] > 0;
 }
 
@@ -153,7 +156,8 @@ static void conclude_stock(struct verify *v, const struct tally *t)
 static void skip_stock(struct verify *v)
 {
     for (int kind = REPORT_SHARDS; kind <= REPORT_ACROSS; kind++)
-        report_skip(v->report, (enum report_check_kind)kind, "not on sale in Redis");
+        report_skip(v->report, (enum report_check_kind)kind,
+                    v->activity.state == ACTIVITY_SETTLED ? "settled, its keys are removed" : "not on sale in Redis");
 }
 
 static void judge(struct verify *v)
