@@ -80,7 +80,7 @@ START_TEST(started)
 
     before = sale_row();
     CTL("activity", "start", sale_text, "--json");
-    sale_said(EXIT_OK, "orderctl: activity %s is so already\n", sale_text);
+    sale_said(EXIT_OK, "orderctl: activity %s is running already\n", sale_text);
     result_is("running_before", "agrees");
     untouched(&before);
     CTL("activity", "preheat", sale_text);
@@ -162,11 +162,12 @@ START_TEST(ended)
 
     before = sale_row();
     CTL("activity", "end", sale_text, "--json");
-    sale_said(EXIT_OK, "orderctl: activity %s is so already\n", sale_text);
+    sale_said(EXIT_OK, "orderctl: activity %s has ended already\n", sale_text);
     result_is("ended_before", "agrees");
     untouched(&before);
     testing_ctl_run_sql("UPDATE activity SET state='settled'");
     CTL("activity", "end", sale_text, "--json");
+    sale_said(EXIT_OK, "orderctl: activity %s is settled already\n", sale_text);
     result_is("ended_before", NULL);
 }
 END_TEST
@@ -227,7 +228,7 @@ START_TEST(extended)
     ck_assert_int_eq(sale_audit(3).expire_at, before.ends_at + 3600000 + 900000 + 7200000);
     before = sale_row();
     CTL("activity", "extend", sale_text, "--ends", later, "--json");
-    sale_said(EXIT_OK, "orderctl: activity %s is so already\n", sale_text);
+    sale_said(EXIT_OK, "orderctl: activity %s ends then already\n", sale_text);
     result_is("extended_before", "agrees");
     untouched(&before);
     CTL("activity", "extend", sale_text, "--ends", "+4h");

@@ -44,7 +44,7 @@ START_TEST(killed)
     ck_assert_str_eq(sale_announced("state"), "scheduled");
     ck_assert_str_eq(sale_try("o3", 3, 1, 3).note, _i < POINTS - 1 ? "not_started" : "");
     CTL("activity", "start", sale_text);
-    sale_said(EXIT_OK, "orderctl: activity %s is so already\n", sale_text);
+    sale_said(EXIT_OK, "orderctl: activity %s is running already\n", sale_text);
     sale_agrees(ACTIVITY_RUNNING);
 
     SALE_KILLED(points[_i], "extend", sale_text, "--ends", later);
@@ -57,7 +57,7 @@ START_TEST(killed)
     ck_assert_int_eq(sale_row().state, ACTIVITY_ENDED);
     ck_assert_str_eq(sale_announced("state"), "running");
     CTL("activity", "end", sale_text);
-    sale_said(EXIT_OK, "orderctl: activity %s is so already\n", sale_text);
+    sale_said(EXIT_OK, "orderctl: activity %s has ended already\n", sale_text);
     sale_agrees(ACTIVITY_ENDED);
 
     SALE_KILLED(points[_i], "extend", sale_text, "--ends", "+3h");

@@ -20,6 +20,7 @@ struct change {
     bool (*move)(struct change *change, bool *moved, struct error *err);
     const char *done, *already, *would; /* results in JSON */
     const char *said;                   /* what was done, as people read it: "started" */
+    const char *so;                     /* what it was before, where nothing was to be done: "is running" */
     struct db *db;                      /* holds the activity's lock unless it is a dry run */
     struct activity activity;
 };
@@ -77,6 +78,11 @@ static enum redis apply(struct change *c)
     return redis;
 }
 
+static const char *how_it_is(const struct change *c)
+{
+    return c->activity.state == ACTIVITY_SETTLED ? "is settled" : c->so;
+}
+
 static void tell(const struct change *c, bool moved, enum redis redis)
 {
     const char *result = !moved ? c->already : c->dry_run ? c->would : c->done;
@@ -96,7 +102,7 @@ static void tell(const struct change *c, bool moved, enum redis redis)
         activity_print(c->ctl, &c->activity);
     }
     if (!moved)
-        print_note(c->ctl, "activity %" PRId64 " is so already", c->activity.id);
+        print_note(c->ctl, "activity %" PRId64 " %s already", c->activity.id, how_it_is(c));
     else if (c->dry_run)
         print_note(c->ctl, "it could be %s; nothing was changed", c->said);
     else
@@ -150,7 +156,8 @@ bool ctl_activity_start(struct ctl *ctl, struct error *err)
                             .done = "started",
                             .already = "running_before",
                             .would = "would_be_started",
-                            .said = "started"};
+                            .said = "started",
+                            .so = "is running"};
 
     return change_run(&change, err);
 }
@@ -170,7 +177,8 @@ bool ctl_activity_end(struct ctl *ctl, struct error *err)
                             .done = "ended",
                             .already = "ended_before",
                             .would = "would_be_ended",
-                            .said = "ended"};
+                            .said = "ended",
+                            .so = "has ended"};
 
     return change_run(&change, err);
 }
@@ -216,7 +224,8 @@ bool ctl_activity_extend(struct ctl *ctl, struct error *err)
                             .done = "extended",
                             .already = "extended_before",
                             .would = "would_be_extended",
-                            .said = "extended"};
+                            .said = "extended",
+                            .so = "ends then"};
 
     return change_run(&change, err);
 }
