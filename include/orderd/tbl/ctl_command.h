@@ -81,6 +81,10 @@ X(activity_approve, "activity approve", "ID", 1, 1, "freeze an activity and sche
   "cannot be asked for it, the activity stays as it is. Again: makes a queue\n"
   "that is missing, and says that it is approved already.\n"
   "\n"
+  "Exit codes: 0 approved; 3 approved, but broker.topology is \"trust\", and this\n"
+  "account cannot see that the queue is there, or may not make it: run\n"
+  "`orderctl topology apply` with the account that makes the topology.\n"
+  "\n"
   "Example:\n"
   "  orderctl activity approve 1001\n")
 X(activity_preheat, "activity preheat", "ID", 1, 1, "put the stock of a scheduled activity into Redis",

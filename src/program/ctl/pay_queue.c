@@ -4,16 +4,35 @@
 #include "print.h"
 
 struct look {
-    const struct ctl *ctl;
+    struct ctl *ctl;
+    struct broker *broker;
     bool dry_run;
     struct error *err;
 };
 
-/* Where the topology is another account's affair (broker.topology is trust), not being allowed to look says nothing. */
+/* Where the topology is another account's affair (broker.topology is trust). To see that a queue is there takes fewer
+ * rights than to make or to compare it; where even that is refused, or it is missing, somebody else has to see to it,
+ * and a script is told by the exit code. */
+static void trust(const struct look *look, const struct topology_finding *f)
+{
+    enum broker_presence presence = BROKER_FORBIDDEN;
+
+    if (f->kind[0] == 'q' && !broker_find_queue(look->broker, f->name, &presence, look->err))
+        return;
+    if (presence == BROKER_PRESENT)
+        return;
+    print_warning("%s %s %s, and without it unpaid orders are closed late: run `orderctl topology apply` with "
+                  "orderctl's account (docs/accounts)",
+                  f->kind, f->name,
+                  presence == BROKER_MISSING ? "is missing and may not be made by this account"
+                                             : "may not be looked at by this account");
+    look->ctl->code = EXIT_PARTIAL;
+}
+
 static void forbidden(const struct look *look, const struct topology_finding *f)
 {
     if (look->ctl->conf->broker_topology == CONF_TOPOLOGY_TRUST)
-        print_note(look->ctl, "%s %s: not to be looked at by this account; see that it is there", f->kind, f->name);
+        trust(look, f);
     else
         error_set(look->err, ERROR_BROKER_SETUP, "%s %s may not be made or looked at: %s", f->kind, f->name, f->detail);
 }
@@ -50,12 +69,13 @@ static void tell(void *arg, const struct topology_finding *f)
 bool ctl_pay_queue(struct ctl *ctl, int64_t pay_timeout_ms, bool dry_run, struct error *err)
 {
     struct error finding = {0};
-    struct look look = {ctl, dry_run, &finding};
+    struct look look = {ctl, NULL, dry_run, &finding};
     struct broker *broker = ctl_open_broker(ctl, err);
     bool ok;
 
     if (!broker)
         return error_prefix(err, "the activity's delay queue must be there before it is approved");
+    look.broker = broker;
     ok = topology_walk_unpaid(broker, ctl->conf, &pay_timeout_ms, 1, !dry_run, tell, &look, err);
     ctl_close_broker(&broker);
     if (ok && finding.code != ERROR_NONE) {

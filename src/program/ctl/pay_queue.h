@@ -6,7 +6,8 @@
 
 /* Makes `order.unpaid.<pay_timeout_ms>` where it is missing (dry_run: only looks) and says so. false, with one
  * sentence, where it cannot be had: the activity may not be approved then, since no time-out of its orders would ever
- * be noticed but by the sweep. May be repeated. */
+ * be noticed but by the sweep. true, a warning and ctl->code EXIT_PARTIAL where broker.topology leaves it to another
+ * account, and this one may not make it or cannot see that it is there. May be repeated. */
 ORDERD_MUST_CHECK bool ctl_pay_queue(struct ctl *ctl, int64_t pay_timeout_ms, bool dry_run, struct error *err);
 
 #endif
