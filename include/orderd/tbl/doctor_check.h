@@ -7,6 +7,9 @@ X(CONFIG_FILE, "config.file", "let only its owner write it: chmod go-w")
 X(CONFIG_SECRET, "config.secret", "let only the account that runs orderd read it: chmod 0400, or a systemd credential")
 X(CONFIG_CERTIFICATE, "config.certificate", "let only its owner write it (chmod go-w), and renew it before it ends")
 
+X(ADMIN_HOST, "admin.host",
+  "see that only those reach it who may read it: admin.host = \"127.0.0.1\", a firewall, or a proxy with a login before it")
+
 X(MYSQL_SERVER, "mysql.server", "see that it is up, and that the group mysql of the configuration is right")
 X(MYSQL_TLS, "mysql.tls", "set mysql.tls to \"verify\", with mysql.tls_ca_file; renew the server's certificate before it ends")
 X(MYSQL_WRITABLE, "mysql.writable", "name the primary in mysql.host, or it and its replicas in mysql.hosts")
@@ -16,7 +19,7 @@ X(MYSQL_DURABILITY, "mysql.durability", "set it to 1 in the server's own configu
 X(MYSQL_SQL_MODE, "mysql.sql_mode",
   "add STRICT_TRANS_TABLES to the server's sql_mode, or see that who writes local messages sets it")
 X(MYSQL_SCHEMA, "mysql.schema", "migrations are applied by `orderctl migrate up`, and shown by `orderctl migrate status`")
-X(MYSQL_PRIVILEGE, "mysql.privilege", "GRANT it to the account of the group mysql")
+X(MYSQL_PRIVILEGE, "mysql.privilege", "GRANT it to the account of the group mysql: docs/accounts/mysql-2-rights.sql")
 X(MYSQL_CLOCK, "mysql.clock", "let both machines follow one time server")
 
 X(REDIS_SERVER, "redis.server", "see that it is up, and that the group redis of the configuration is right")
@@ -32,7 +35,7 @@ X(REDIS_EVICTION, "redis.eviction", "set maxmemory-policy to noeviction: CONFIG 
 X(REDIS_MEMORY, "redis.memory", "raise maxmemory before the next preheat, or remove what is not orderd's")
 X(REDIS_PERSISTENCE, "redis.persistence",
   "set appendonly yes and appendfsync everysec; see its log and its disk where writing fails")
-X(REDIS_SCRIPT, "redis.script", "let the account of the group redis run EVAL, EVALSHA and SCRIPT LOAD")
+X(REDIS_SCRIPT, "redis.script", "let the account of the group redis run EVAL, EVALSHA and SCRIPT LOAD: docs/accounts/redis.acl")
 X(REDIS_CLOCK, "redis.clock", "let both machines follow one time server")
 
 X(BROKER_SERVER, "broker.server", "see that it is up, and that the group broker of the configuration is right")

@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "print.h"
 #include "record.h"
@@ -12,7 +13,7 @@
 #define SERVERS       3
 
 #define VERDICT_WIDTH 9
-#define NAME_WIDTH    20
+#define NAME_WIDTH    21
 
 static const struct {
     const char *name, *advice;
@@ -21,6 +22,11 @@ static const struct {
 #include "orderd/tbl/doctor_check.h"
 #undef X
 };
+
+/* A blank behind the longest name. */
+#define X(id, name, advice) _Static_assert(sizeof(name) <= NAME_WIDTH, "NAME_WIDTH is too small for " name);
+#include "orderd/tbl/doctor_check.h"
+#undef X
 
 static const struct {
     const char *name;
@@ -32,57 +38,86 @@ static const struct {
     [DOCTOR_PROBLEM] = {"problem", TINT_BAD},
 };
 
-static void print_json(enum doctor_verdict verdict, enum doctor_check check, const char *subject, const char *finding)
+struct line {
+    enum doctor_verdict verdict;
+    enum doctor_check check;
+    const char *subject, *advice; /* advice: NULL for none */
+    char finding[ERROR_TEXT_MAX + 64];
+};
+
+static void print_json(const struct line *l)
 {
     struct strbuf line = STRBUF_INIT;
 
     record_open(&line, NULL, '{');
-    record_text(&line, "check", checks[check].name);
-    record_text(&line, "subject", subject);
-    record_text(&line, "verdict", verdicts[verdict].name);
-    record_text(&line, "finding", finding);
-    record_text(&line, "advice", verdict == DOCTOR_OK ? NULL : checks[check].advice);
+    record_text(&line, "check", checks[l->check].name);
+    record_text(&line, "subject", l->subject);
+    record_text(&line, "verdict", verdicts[l->verdict].name);
+    record_text(&line, "finding", l->finding);
+    record_text(&line, "advice", l->advice);
     record_close(&line, '}');
     record_print(&line);
     strbuf_release(&line);
 }
 
-static void print_line(const struct ctl *ctl, enum doctor_verdict verdict, enum doctor_check check, const char *subject,
-                       const char *finding)
+static void print_line(struct doctor *d, const struct line *l)
 {
-    bool good = verdict == DOCTOR_OK;
+    const char **advised = &d->advised[l->check];
+    bool again = !l->advice || (*advised && strcmp(*advised, l->advice) == 0);
     struct strbuf text = STRBUF_INIT;
 
-    print_word(ctl, verdicts[verdict].name, VERDICT_WIDTH, verdicts[verdict].tint);
-    print_word(ctl, checks[check].name, NAME_WIDTH, TINT_NONE);
-    strbuf_addf(&text, "%s%s%s%s%s", subject ? subject : "", subject ? ": " : "", finding, good ? "" : "; ",
-                good ? "" : checks[check].advice);
+    print_word(d->ctl, verdicts[l->verdict].name, VERDICT_WIDTH, verdicts[l->verdict].tint);
+    print_word(d->ctl, checks[l->check].name, NAME_WIDTH, TINT_NONE);
+    strbuf_addf(&text, "%s%s%s%s%s", l->subject ? l->subject : "", l->subject ? ": " : "", l->finding,
+                again ? "" : "; ", again ? "" : l->advice);
     print_prose(text.data, VERDICT_WIDTH + NAME_WIDTH);
     strbuf_release(&text);
+    if (l->advice)
+        *advised = l->advice;
+}
+
+static void tell(struct doctor *d, struct line *l, const char *fmt, va_list ap)
+{
+    vsnprintf(l->finding, sizeof l->finding, fmt, ap);
+    if (l->verdict == DOCTOR_OK || (l->advice && !l->advice[0]))
+        l->advice = NULL;
+    else if (!l->advice)
+        l->advice = checks[l->check].advice;
+    d->count[l->verdict]++;
+    if (d->ctl->json)
+        print_json(l);
+    else
+        print_line(d, l);
+    fflush(stdout); /* the next server may take its time-out to be away */
 }
 
 void doctor_tell(struct doctor *d, enum doctor_verdict verdict, enum doctor_check check, const char *subject,
                  const char *fmt, ...)
 {
-    char finding[ERROR_TEXT_MAX + 64];
+    struct line line = {verdict, check, subject, NULL, ""};
     va_list ap;
 
     va_start(ap, fmt);
-    vsnprintf(finding, sizeof finding, fmt, ap);
+    tell(d, &line, fmt, ap);
     va_end(ap);
-    d->count[verdict]++;
-    if (d->ctl->json)
-        print_json(verdict, check, subject, finding);
-    else
-        print_line(d->ctl, verdict, check, subject, finding);
-    fflush(stdout); /* the next server may take its time-out to be away */
+}
+
+void doctor_tell_advice(struct doctor *d, enum doctor_verdict verdict, enum doctor_check check, const char *advice,
+                        const char *subject, const char *fmt, ...)
+{
+    struct line line = {verdict, check, subject, advice, ""};
+    va_list ap;
+
+    va_start(ap, fmt);
+    tell(d, &line, fmt, ap);
+    va_end(ap);
 }
 
 void doctor_failed(struct doctor *d, enum doctor_check server, const char *subject, const struct error *err)
 {
     if (error_class_of(err) == ERROR_CLASS_OUTAGE)
         d->away++;
-    doctor_tell(d, DOCTOR_PROBLEM, server, subject, "%s", err->text);
+    doctor_tell_advice(d, DOCTOR_PROBLEM, server, doctor_advice(server, err), subject, "%s", err->text);
     d->ctl->advice[0] = '\0'; /* said in the line */
 }
 

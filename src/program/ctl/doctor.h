@@ -26,14 +26,24 @@ struct doctor {
     unsigned count[DOCTOR_VERDICT_COUNT];
     unsigned away; /* servers that could not be looked at */
     struct doctor_clock mysql, redis;
-    int64_t *timeouts; /* pay time-outs in use, where the database told; owned */
+    const char *advised[DOCTOR_CHECK_COUNT]; /* the last advice that was printed about each */
+    int64_t *timeouts;                       /* pay time-outs in use, where the database told; owned */
     size_t timeout_count;
     bool timeouts_known;
 };
 
-/* One line. subject: what it is about, where there are several; else NULL. */
+/* One line. subject: what it is about, where there are several; else NULL. What is not as it should be is followed by
+ * the advice of the row: as people read it, only behind the first of several lines that have the same. */
 void doctor_tell(struct doctor *d, enum doctor_verdict verdict, enum doctor_check check, const char *subject,
                  const char *fmt, ...) ORDERD_PRINTF(5, 6);
+
+/* The same with another advice than the row's; "" for none, NULL for the row's. */
+void doctor_tell_advice(struct doctor *d, enum doctor_verdict verdict, enum doctor_check check, const char *advice,
+                        const char *subject, const char *fmt, ...) ORDERD_PRINTF(6, 7);
+
+/* Pure: what to do where this one of the rows mysql.server, redis.server and broker.server failed so, for
+ * doctor_tell_advice: NULL where nothing answered. */
+const char *doctor_advice(enum doctor_check server, const struct error *err);
 
 /* The Sentinels of redis.nodes, one by one, and what protects against a primary that is cut off. kv: the primary that
  * they named; NULL where it was not to be had. */

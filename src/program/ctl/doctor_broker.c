@@ -9,30 +9,44 @@
 #include "orderd/topology.h"
 
 /* RabbitMQ's usual consumer_timeout (30 minutes), less what a lane may need to give its deliveries back. */
-#define HOLD_MOST_MS (20 * 60000)
+#define HOLD_MOST_MS  (20 * 60000)
 
-#define HOSTS_LEAST  3 /* of two nodes one is no majority */
+#define HOSTS_LEAST   3 /* of two nodes one is no majority */
+
+#define OTHER_ACCOUNT "run doctor with orderctl's account (docs/accounts)"
 
 struct broker_look {
     struct doctor *d;
     enum doctor_check check;
-    unsigned present, else_;
+    unsigned present, else_, forbidden;
 };
 
 static void tell_item(void *arg, const struct topology_finding *f)
 {
-    static const char *const words[] = {
-        [BROKER_MISSING] = "missing", [BROKER_DIFFERENT] = "different", [BROKER_FORBIDDEN] = "may not be looked at"};
     struct broker_look *look = arg;
-    bool trusted = f->presence == BROKER_FORBIDDEN && look->d->ctl->conf->broker_topology == CONF_TOPOLOGY_TRUST;
 
     if (f->presence == BROKER_PRESENT) {
         look->present++;
         return;
     }
     look->else_++;
-    doctor_tell(look->d, trusted ? DOCTOR_LOOK : DOCTOR_PROBLEM, look->check, f->name, "this %s is %s%s%s", f->kind,
-                words[f->presence], f->detail[0] ? ": " : "", f->detail);
+    if (f->presence == BROKER_FORBIDDEN)
+        look->forbidden++; /* an account that may not look at one is likely to look at none */
+    else
+        doctor_tell(look->d, DOCTOR_PROBLEM, look->check, f->name, "this %s is %s%s%s", f->kind,
+                    f->presence == BROKER_MISSING ? "missing" : "different", f->detail[0] ? ": " : "", f->detail);
+}
+
+static void tell_forbidden(const struct broker_look *look, const char *what)
+{
+    bool trusted = look->d->ctl->conf->broker_topology == CONF_TOPOLOGY_TRUST;
+
+    if (look->forbidden)
+        doctor_tell_advice(look->d, trusted ? DOCTOR_LOOK : DOCTOR_PROBLEM, look->check,
+                           trusted ? OTHER_ACCOUNT
+                                   : OTHER_ACCOUNT "; where another account makes them, set broker.topology = "
+                                                   "\"trust\" in this configuration",
+                           NULL, "%u %s may not be looked at by this account", look->forbidden, what);
 }
 
 static void tell_version(void *arg, const char *sentence, bool certain)
@@ -40,7 +54,9 @@ static void tell_version(void *arg, const char *sentence, bool certain)
     struct broker_look *look = arg;
 
     look->else_++;
-    doctor_tell(look->d, certain ? DOCTOR_WARNING : DOCTOR_LOOK, DOCTOR_BROKER_VERSION, NULL, "%s", sentence);
+    /* What cannot be seen says what to look up. */
+    doctor_tell_advice(look->d, certain ? DOCTOR_WARNING : DOCTOR_LOOK, DOCTOR_BROKER_VERSION, certain ? NULL : "",
+                       NULL, "%s", sentence);
 }
 
 static void version(struct doctor *d, int version_)
@@ -59,6 +75,7 @@ static bool topology(struct doctor *d, struct broker *broker, struct error *err)
 
     if (!topology_walk(broker, d->ctl->conf, false, tell_item, &look, err))
         return false;
+    tell_forbidden(&look, "exchanges and queues");
     if (!look.else_)
         doctor_tell(d, DOCTOR_OK, DOCTOR_BROKER_TOPOLOGY, NULL,
                     "%u exchanges and queues are there, with the arguments that orderd needs", look.present);
@@ -103,8 +120,8 @@ static bool create_queues(struct doctor *d, struct broker *broker, struct error 
             return false;
     }
     if (!seen)
-        doctor_tell(d, DOCTOR_LOOK, DOCTOR_BROKER_CREATE_QUEUES, NULL,
-                    "this account may not see whether there are more than create.queues = %u", count);
+        doctor_tell_advice(d, DOCTOR_LOOK, DOCTOR_BROKER_CREATE_QUEUES, OTHER_ACCOUNT, NULL,
+                           "this account may not see whether there are more than create.queues = %u", count);
     else if (!told)
         doctor_tell(d, DOCTOR_OK, DOCTOR_BROKER_CREATE_QUEUES, NULL, "%u, none of them left alone", count);
     error_clear(err);
@@ -122,6 +139,7 @@ static bool delay_queues(struct doctor *d, struct broker *broker, struct error *
     }
     if (!topology_walk_unpaid(broker, d->ctl->conf, d->timeouts, d->timeout_count, false, tell_item, &look, err))
         return false;
+    tell_forbidden(&look, "delay queues of pay time-outs");
     if (!look.else_)
         doctor_tell(d, DOCTOR_OK, DOCTOR_BROKER_DELAY_QUEUE, NULL, "%u pay time-outs in use, each with its queue",
                     look.present);
@@ -182,7 +200,8 @@ static void host(struct doctor *d, const struct conf_node *node, struct cluster 
         same_cluster(d, broker, cluster);
         encryption(d, broker, node->host, subject);
     } else {
-        doctor_tell(d, DOCTOR_WARNING, DOCTOR_BROKER_HOSTS, subject, "%s", err.text);
+        doctor_tell_advice(d, DOCTOR_WARNING, DOCTOR_BROKER_HOSTS, doctor_advice(DOCTOR_BROKER_SERVER, &err), subject,
+                           "%s", err.text);
     }
     ctl_close_broker(&broker);
 }

@@ -25,7 +25,8 @@ static void slots(struct doctor *d, struct kv *kv)
     int64_t servers = reply ? number(kv_reply_text(reply), "cluster_size:") : 0;
 
     if (!reply)
-        doctor_tell(d, DOCTOR_PROBLEM, DOCTOR_REDIS_CLUSTER, NULL, "%s", err.text);
+        doctor_tell_advice(d, DOCTOR_PROBLEM, DOCTOR_REDIS_CLUSTER, doctor_advice(DOCTOR_REDIS_SERVER, &err), NULL,
+                           "%s", err.text);
     else if (served == SLOTS)
         doctor_tell(d, DOCTOR_OK, DOCTOR_REDIS_CLUSTER, NULL, "%" PRId64 " servers have all %d slots", servers, SLOTS);
     else

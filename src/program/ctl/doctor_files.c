@@ -1,4 +1,4 @@
-/* orderctl doctor: who may read and write the configuration and its secrets. */
+/* orderctl doctor: who may read and write the configuration and its secrets, and who may see the live page. */
 #include "doctor.h"
 
 #include <errno.h>
@@ -60,21 +60,64 @@ static void look_at_end(struct doctor *d, const char *path, bool authorities)
                 "what it holds is valid until %s", day);
 }
 
+/* Several keys may name one file, and one file may be included twice. */
+struct files {
+    struct doctor *d;
+    struct strbuf told; /* a line for each: what it is looked at as, and its name */
+};
+
+static bool told_before(struct files *files, const char *as, const char *path)
+{
+    struct strbuf line = STRBUF_INIT;
+    bool told;
+
+    strbuf_addf(&line, "\n%s %s\n", as, path);
+    told = files->told.data && strstr(files->told.data, line.data);
+    if (!told)
+        strbuf_add_str(&files->told, line.data);
+    strbuf_release(&line);
+    return told;
+}
+
 static void look_at_named(void *arg, const struct conf_setting *s)
 {
-    if (s->secret_path)
-        (void)look(arg, DOCTOR_CONFIG_SECRET, s->secret_path);
-    if (s->file_path && look(arg, DOCTOR_CONFIG_CERTIFICATE, s->file_path))
-        look_at_end(arg, s->file_path, strcmp(s->name, "tls_ca_file") == 0);
+    struct files *files = arg;
+    bool authorities = strcmp(s->name, "tls_ca_file") == 0;
+
+    if (s->secret_path && !told_before(files, "secret", s->secret_path))
+        (void)look(files->d, DOCTOR_CONFIG_SECRET, s->secret_path);
+    if (s->file_path && !told_before(files, authorities ? "authorities" : "certificate", s->file_path) &&
+        look(files->d, DOCTOR_CONFIG_CERTIFICATE, s->file_path))
+        look_at_end(files->d, s->file_path, authorities);
 }
 
 static void look_at_config(void *arg, const char *path)
 {
-    (void)look(arg, DOCTOR_CONFIG_FILE, path);
+    struct files *files = arg;
+
+    if (!told_before(files, "configuration", path))
+        (void)look(files->d, DOCTOR_CONFIG_FILE, path);
+}
+
+/* Sales, numbers of orders and the names of machines are to be seen there. */
+static void look_at_page(struct doctor *d)
+{
+    const struct conf *conf = d->ctl->conf;
+    bool here = doctor_is_here(conf->admin_host);
+
+    if (conf->admin_enabled)
+        doctor_tell(d, here ? DOCTOR_OK : DOCTOR_LOOK, DOCTOR_ADMIN_HOST, NULL,
+                    here ? "the live page is on %s, within this machine"
+                         : "the live page is on %s, and asks nobody who they are",
+                    conf->admin_host);
 }
 
 void doctor_files(struct doctor *d)
 {
-    conf_each_file(d->ctl->conf, look_at_config, d);
-    conf_each(d->ctl->conf, look_at_named, d);
+    struct files files = {d, STRBUF_INIT};
+
+    conf_each_file(d->ctl->conf, look_at_config, &files);
+    conf_each(d->ctl->conf, look_at_named, &files);
+    strbuf_release(&files.told);
+    look_at_page(d);
 }

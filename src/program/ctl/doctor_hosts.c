@@ -106,7 +106,8 @@ static void look(struct found *f, const struct conf_node *node)
 
     if (!db || !(writable ? primary(f, db, &err) : replica(f, db, &err)) ||
         !db_check_durability(db, tell_durability, f, &err))
-        doctor_tell(f->d, DOCTOR_WARNING, DOCTOR_MYSQL_HOSTS, f->subject, "%s", err.text);
+        doctor_tell_advice(f->d, DOCTOR_WARNING, DOCTOR_MYSQL_HOSTS, doctor_advice(DOCTOR_MYSQL_SERVER, &err),
+                           f->subject, "%s", err.text);
     db_close(&db);
 }
 

@@ -53,15 +53,19 @@ static bool settings(struct doctor *d, struct db *db, struct error *err)
         "sessions other than orderd's are not strict: what another producer writes can be cut short unnoticed", err);
 }
 
+/* *good: the tables are those that the privileges are about, or may well be: the account may not look. */
 static bool schema(struct doctor *d, struct db *db, bool *good, struct error *err)
 {
     *good = schema_check(db, err);
-    if (!*good && err->code != ERROR_REFUSED)
+    if (!*good && err->code != ERROR_REFUSED && err->code != ERROR_DB_SETUP)
         return false;
     if (*good)
         doctor_tell(d, DOCTOR_OK, DOCTOR_MYSQL_SCHEMA, NULL, "all migrations are applied");
     else
-        doctor_tell(d, DOCTOR_PROBLEM, DOCTOR_MYSQL_SCHEMA, NULL, "%s", err->text);
+        doctor_tell_advice(d, DOCTOR_PROBLEM, DOCTOR_MYSQL_SCHEMA,
+                           err->code == ERROR_REFUSED ? NULL : doctor_advice(DOCTOR_MYSQL_SERVER, err), NULL, "%s",
+                           err->text);
+    *good = *good || err->code == ERROR_DB_SETUP;
     return true;
 }
 

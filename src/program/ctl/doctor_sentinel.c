@@ -67,7 +67,8 @@ static void sentinel(struct doctor *d, const struct conf_node *node, struct kv *
     if (kv)
         encryption(d, kv, node, subject);
     if (!kv || !names(d, kv, primary, subject, &err) || !could_fail_over(d, kv, subject, &err))
-        doctor_tell(d, DOCTOR_WARNING, DOCTOR_REDIS_SENTINEL, subject, "%s", err.text);
+        doctor_tell_advice(d, DOCTOR_WARNING, DOCTOR_REDIS_SENTINEL, doctor_advice(DOCTOR_REDIS_SERVER, &err), subject,
+                           "%s", err.text);
     kv_close(&kv);
 }
 
