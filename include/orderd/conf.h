@@ -90,6 +90,11 @@ void conf_each(const struct conf *conf, conf_setting_fn on_setting, void *arg);
 typedef void (*conf_file_fn)(void *arg, const char *path);
 void conf_each_file(const struct conf *conf, conf_file_fn on_file, void *arg);
 
+/* Calls on_open for each file of the configuration that everybody on this machine may write (secret: NULL), then for
+ * each key whose secret or private key everybody may read. What cannot be looked at any more is left out. */
+typedef void (*conf_open_fn)(void *arg, const char *path, const struct conf_setting *secret);
+void conf_each_open(const struct conf *conf, conf_open_fn on_open, void *arg);
+
 /* One of a list of servers, a row of type NODES: "host:port", separated by commas, spaces or both; an IPv6 address in
  * brackets, which host has not. */
 struct conf_node {

@@ -196,6 +196,23 @@ static enum exitcode dump(const struct conf *conf)
     return code;
 }
 
+static void warn_open(void *arg, const char *path, const struct conf_setting *secret)
+{
+    (void)arg;
+    if (secret)
+        fprintf(stderr,
+                "orderd: warning: everybody on this machine may read %s, which is %s.%s; see `orderctl doctor`\n", path,
+                secret->section, secret->name);
+    else
+        fprintf(stderr, "orderd: warning: everybody on this machine may write %s; see `orderctl doctor`\n", path);
+}
+
+static enum exitcode check(const struct conf *conf)
+{
+    conf_each_open(conf, warn_open, NULL);
+    return print("configuration is good\n", strlen("configuration is good\n"));
+}
+
 int main(int argc, char **argv)
 {
     struct options o = {DEFAULT_CONF, "", MODE_RUN};
@@ -215,7 +232,7 @@ int main(int argc, char **argv)
     log_set_identity("orderd", o.instance);
     log_configure(conf);
     if (o.mode == MODE_CHECK)
-        code = print("configuration is good\n", strlen("configuration is good\n"));
+        code = check(conf);
     else if (o.mode == MODE_DUMP)
         code = dump(conf);
     else

@@ -4,12 +4,23 @@
 #include "print.h"
 #include "record.h"
 
+static void warn_open(void *arg, const char *path, const struct conf_setting *secret)
+{
+    (void)arg;
+    if (secret)
+        print_warning("everybody on this machine may read %s, which is %s.%s; see `orderctl doctor`", path,
+                      secret->section, secret->name);
+    else
+        print_warning("everybody on this machine may write %s; see `orderctl doctor`", path);
+}
+
 bool ctl_config_check(struct ctl *ctl, struct error *err)
 {
     struct strbuf line = STRBUF_INIT;
 
     if (!ctl_load_conf(ctl, err))
         return false;
+    conf_each_open(ctl->conf, warn_open, NULL);
     if (!ctl->json) {
         printf("%s is good\n", ctl->conf_path);
         return true;
