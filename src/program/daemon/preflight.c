@@ -3,7 +3,6 @@
 
 #include <signal.h>
 #include <stdlib.h>
-#include <sys/stat.h>
 
 #include "orderd/activity_store.h"
 #include "orderd/backoff.h"
@@ -32,6 +31,7 @@ static bool check_db(struct daemon *d, const struct conf *conf, struct error *er
 
 struct findings {
     bool declare, good;
+    unsigned forbidden; /* an account that may not look at one is likely to look at none: told once */
     struct error *err;
 };
 
@@ -40,9 +40,7 @@ static void judge(void *arg, const struct topology_finding *f)
     struct findings *findings = arg;
 
     if (f->presence == BROKER_FORBIDDEN) {
-        log_event(LOG_EVENT_BROKER_WARNING,
-                  LOG_STR("finding", "this account may not look at the topology; set broker.topology = \"trust\""),
-                  LOG_STR(f->kind, f->name), LOG_STR("detail", f->detail));
+        findings->forbidden++;
         return;
     }
     if (f->presence == BROKER_PRESENT || !findings->good)
@@ -60,39 +58,50 @@ static void judge(void *arg, const struct topology_finding *f)
 
 static void warn_broker(void *arg, const char *sentence, bool certain)
 {
-    (void)arg, (void)certain;
-    log_event(LOG_EVENT_BROKER_WARNING, LOG_STR("finding", sentence));
+    (void)arg;
+    log_event(certain ? LOG_EVENT_BROKER_WARNING : LOG_EVENT_BROKER_NOTE, LOG_STR("finding", sentence));
+}
+
+static void warn_forbidden(unsigned count)
+{
+    if (count)
+        log_event(LOG_EVENT_BROKER_WARNING,
+                  LOG_STR("finding", "this account may not look at the topology; where another account makes it, set "
+                                     "broker.topology = \"trust\""),
+                  LOG_INT("items", count));
 }
 
 /* A delay queue that is missing delays the time-outs of its activities until the sweep finds them: an alarm, and no
  * reason to take no orders. `orderctl activity approve` and `topology apply` make them. */
 static void judge_unpaid(void *arg, const struct topology_finding *f)
 {
-    (void)arg;
-    if (f->presence == BROKER_PRESENT)
-        return;
-    log_event(LOG_EVENT_DELAY_QUEUE, LOG_STR(f->kind, f->name),
-              LOG_STR("state", f->presence == BROKER_MISSING     ? "missing"
-                               : f->presence == BROKER_DIFFERENT ? "different"
-                                                                 : "forbidden"),
-              LOG_STR("detail", f->detail));
+    struct findings *findings = arg;
+
+    if (f->presence == BROKER_FORBIDDEN)
+        findings->forbidden++;
+    else if (f->presence != BROKER_PRESENT)
+        log_event(LOG_EVENT_DELAY_QUEUE, LOG_STR(f->kind, f->name),
+                  LOG_STR("state", f->presence == BROKER_MISSING ? "missing" : "different"),
+                  LOG_STR("detail", f->detail));
 }
 
-static bool check_unpaid(struct broker *broker, const struct conf *conf, bool declare, struct error *err)
+static bool check_unpaid(struct broker *broker, const struct conf *conf, struct findings *findings)
 {
+    struct error *err = findings->err;
     struct db *db = db_open(conf, err);
     int64_t *timeouts = NULL;
     size_t count = 0;
     bool ok = db && activity_store_timeouts(db, &timeouts, &count, err) &&
-              topology_walk_unpaid(broker, conf, timeouts, count, declare, judge_unpaid, NULL, err);
+              topology_walk_unpaid(broker, conf, timeouts, count, findings->declare, judge_unpaid, findings, err);
 
     free(timeouts);
     db_close(&db);
     return ok;
 }
 
-/* Queues that create.queues does not count any more are emptied all the same. */
-static bool count_create_queues(struct daemon *d, struct broker *broker, const struct conf *conf, struct error *err)
+/* Queues that create.queues does not count any more are emptied all the same. told: that this account may not look. */
+static bool count_create_queues(struct daemon *d, struct broker *broker, const struct conf *conf, bool told,
+                                struct error *err)
 {
     unsigned count;
     bool seen;
@@ -100,7 +109,7 @@ static bool count_create_queues(struct daemon *d, struct broker *broker, const s
     if (!create_queue_count(broker, conf, &count, &seen, err))
         return false;
     atomic_store(&d->shared.create_queues, count);
-    if (!seen && conf->broker_topology != CONF_TOPOLOGY_TRUST)
+    if (!seen && !told && conf->broker_topology != CONF_TOPOLOGY_TRUST)
         warn_broker(NULL,
                     "this account may not see whether there are more create queues than create.queues, of before it "
                     "was lowered; `orderctl doctor` looks",
@@ -108,15 +117,18 @@ static bool count_create_queues(struct daemon *d, struct broker *broker, const s
     return true;
 }
 
-static bool check_topology(struct broker *broker, const struct conf *conf, struct error *err)
+static bool check_topology(struct broker *broker, const struct conf *conf, bool *forbidden, struct error *err)
 {
-    struct findings findings = {conf->broker_topology == CONF_TOPOLOGY_DECLARE, true, err};
+    struct findings findings = {conf->broker_topology == CONF_TOPOLOGY_DECLARE, true, 0, err};
 
+    *forbidden = false;
     if (conf->broker_topology == CONF_TOPOLOGY_TRUST)
         return true;
     if (!topology_walk(broker, conf, findings.declare, judge, &findings, err) || !findings.good ||
-        !check_unpaid(broker, conf, findings.declare, err))
+        !check_unpaid(broker, conf, &findings))
         return false;
+    warn_forbidden(findings.forbidden);
+    *forbidden = findings.forbidden > 0;
     topology_warn(broker_version(broker), conf, warn_broker, NULL);
     return true;
 }
@@ -124,11 +136,11 @@ static bool check_topology(struct broker *broker, const struct conf *conf, struc
 static bool check_broker(struct daemon *d, const struct conf *conf, struct error *err)
 {
     struct broker *broker = broker_open(conf, "orderd preflight", err);
-    bool ok;
+    bool forbidden, ok;
 
     if (!broker)
         return false;
-    ok = check_topology(broker, conf, err) && count_create_queues(d, broker, conf, err);
+    ok = check_topology(broker, conf, &forbidden, err) && count_create_queues(d, broker, conf, forbidden, err);
     broker_close(&broker, true);
     return ok;
 }
@@ -164,22 +176,13 @@ static bool until_good(struct daemon *d, const struct conf *conf,
     }
 }
 
-static void warn_secret(void *arg, const struct conf_setting *s)
+static void warn_open(void *arg, const char *path, const struct conf_setting *secret)
 {
-    struct stat st;
-
     (void)arg;
-    if (s->secret_path && stat(s->secret_path, &st) == 0 && st.st_mode & S_IROTH)
-        log_event(LOG_EVENT_SECRET_OPEN, LOG_STR("file", s->secret_path), LOG_STR("section", s->section),
-                  LOG_STR("key", s->name));
-}
-
-static void warn_config(void *arg, const char *path)
-{
-    struct stat st;
-
-    (void)arg;
-    if (stat(path, &st) == 0 && st.st_mode & S_IWOTH)
+    if (secret)
+        log_event(LOG_EVENT_SECRET_OPEN, LOG_STR("file", path), LOG_STR("section", secret->section),
+                  LOG_STR("key", secret->name));
+    else
         log_event(LOG_EVENT_CONFIG_OPEN, LOG_STR("file", path));
 }
 
@@ -187,8 +190,7 @@ enum exitcode preflight(struct daemon *d, const struct conf *conf)
 {
     enum exitcode code = EXIT_TEMPORARY;
 
-    conf_each_file(conf, warn_config, NULL);
-    conf_each(conf, warn_secret, NULL);
+    conf_each_open(conf, warn_open, NULL);
     if (!until_good(d, conf, check_db, &code) || !until_good(d, conf, check_broker, &code))
         return code;
     d->preflight_passed = true;
