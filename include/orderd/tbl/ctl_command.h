@@ -542,9 +542,10 @@ X(doctor, "doctor", "", 0, 0, "look whether servers and settings are fit for ord
   "  orderctl doctor --json | jq -r 'select(.verdict != \"ok\").advice'\n")
 X(config_check, "config check", "", 0, 0, "check the configuration file",
   "Reads the file and the secrets that it names; touches no server. One sentence\n"
-  "names the first problem, with file and line.\n"
+  "names the first problem, with file and line. Where everybody on this machine\n"
+  "may read a secret, or write the file, that is a warning.\n"
   "\n"
-  "Exit codes: 0 good; 78 not.\n"
+  "Exit codes: 0 good, warnings or not; 78 not good.\n"
   "\n"
   "Example:\n"
   "  orderctl -c ./new.conf config check\n")

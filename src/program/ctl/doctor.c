@@ -76,7 +76,7 @@ static void print_line(struct doctor *d, const struct line *l)
         *advised = l->advice;
 }
 
-static void tell(struct doctor *d, struct line *l, const char *fmt, va_list ap)
+static void ORDERD_PRINTF(3, 0) tell(struct doctor *d, struct line *l, const char *fmt, va_list ap)
 {
     vsnprintf(l->finding, sizeof l->finding, fmt, ap);
     if (l->verdict == DOCTOR_OK || (l->advice && !l->advice[0]))
