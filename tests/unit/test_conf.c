@@ -309,8 +309,8 @@ START_TEST(refused_files)
     struct error err;
 
     assert_refused(
-        "orderd.conf: No such file or directory (name yours by -c FILE; `orderd --dump-defaults` prints one to "
-        "begin with)");
+        "orderd.conf: No such file or directory (expected a configuration file, see -c; `orderd --dump-defaults` "
+        "prints one to begin with)");
     ck_assert_int_eq(mkdir("orderd.conf", 0700), 0);
     assert_refused("orderd.conf: Is a directory (expected a configuration file)");
     ck_assert_ptr_null(conf_load("/dev/zero", &err));

@@ -337,7 +337,8 @@ START_TEST(config_bad)
     PROGRAM_RUN(&p, "orderctl", "-c", "/nowhere/orderd.conf", "activity", "list");
     ck_assert_str_eq(
         p.err, "orderctl: activity list: /nowhere/orderd.conf: No such file or directory (expected a configuration "
-               "file); mend it, or name another file with --config\n");
+               "file, see -c; `orderd --dump-defaults` prints one to begin with); mend it, or name another file with "
+               "--config\n");
     ck_assert_int_eq(p.code, EXIT_CONFIG);
 }
 END_TEST

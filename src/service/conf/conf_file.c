@@ -108,7 +108,7 @@ static bool not_parsed(struct conf_tree *tree, const char *source, struct error 
 static const char *file_advice(int failure)
 {
     if (failure == ENOENT)
-        return "name yours by -c FILE; `orderd --dump-defaults` prints one to begin with";
+        return "expected a configuration file, see -c; `orderd --dump-defaults` prints one to begin with";
     if (failure == EACCES)
         return "run it as root or as the user orderd, or name one that you may read by -c FILE";
     return "expected a configuration file";
