@@ -9,7 +9,7 @@
 #include "orderd/order_store.h"
 #include "orderd/order_transition.h"
 
-#define PAGE    1000
+#define PAGE    500 /* half a second where each row is another page of a disk: far from mysql.read_timeout */
 #define LOOK_MS 100
 
 struct reading {
