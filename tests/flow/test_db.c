@@ -142,6 +142,35 @@ START_TEST(clock_of_the_server)
 }
 END_TEST
 
+static bool take_plan(void *arg, const struct slice *c, unsigned count)
+{
+    ck_assert_uint_gt(count, 5);
+    snprintf(arg, 16, "%.*s", (int)(c[3].len < 15 ? c[3].len : 15), c[3].ptr ? c[3].ptr : "");
+    return false; /* the first line is enough */
+}
+
+/* A list of a thousand and more is looked up in an index that is not unique, however large the table is. */
+START_TEST(long_lists_use_the_index)
+{
+    struct strbuf sql = STRBUF_INIT;
+    char plan[16] = "";
+    struct error ignored;
+
+    if (db_vendor(db) != DB_MARIADB)
+        return; /* another server makes no table of it */
+    run("CREATE TEMPORARY TABLE paid(id INT PRIMARY KEY AUTO_INCREMENT,no VARCHAR(40) NOT NULL,KEY k_no(no))");
+    run("INSERT INTO paid(no) SELECT seq FROM seq_1_to_20000");
+    run("ANALYZE TABLE paid");
+    strbuf_add_str(&sql, "EXPLAIN SELECT * FROM paid WHERE no IN('x'");
+    for (int i = 1; i < 1500; i++)
+        strbuf_addf(&sql, ",'%d'", i * 7);
+    strbuf_add_char(&sql, ')');
+    (void)!db_query(db, (struct slice){sql.data, sql.len}, take_plan, plan, &ignored);
+    strbuf_release(&sql);
+    ck_assert_str_eq(plan, "range");
+}
+END_TEST
+
 START_TEST(session)
 {
     bool mariadb = db_vendor(db) == DB_MARIADB;
@@ -704,6 +733,7 @@ int main(void)
     tcase_add_checked_fixture(t, setup, teardown);
     tcase_set_timeout(t, 30);
     tcase_add_test(t, session);
+    tcase_add_test(t, long_lists_use_the_index);
     tcase_add_test(t, bad_defaults_of_the_server_do_not_count);
     tcase_add_test(t, clock_of_the_server);
     tcase_add_test(t, cannot_open);
