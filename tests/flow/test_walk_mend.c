@@ -440,18 +440,27 @@ START_TEST(a_history_in_slices)
 END_TEST
 
 /* Live orders that take longer than the interval are looked at seldom, and so is the history: by slices that are
- * longer. A quarter of the interval alone would be two pages. */
+ * longer. A quarter of the interval alone would be two pages. Each walk is noted, since the next one writes over it. */
 START_TEST(slices_grow_with_the_live_orders)
 {
     enum { LIVE = 20, CLOSED = 20 };
+    int64_t walks;
 
     forget_closed(LIVE, LIVE + CLOSED);
+    testing_admin("CREATE TABLE walk_seen (mended INT NOT NULL)");
+    testing_admin("CREATE TRIGGER see_walk AFTER UPDATE ON activity_walk FOR EACH ROW INSERT INTO walk_seen "
+                  "VALUES(NEW.mended)");
     testing_walk_conf->walk_page = 1;
     testing_walk_conf->walk_pause = 20;
     testing_walk_conf->walk_interval = 100;
     testing_parts_start(TESTING_WALK, 1);
-    testing_wait(testing_walked().mended > 5, 60000, "more than two pages");
+    testing_wait(testing_counted(METRIC_WALK_RETURNED) == CLOSED, 60000, "all are given back");
+    walks = testing_walked().walks;
+    testing_wait(testing_walked().walks > walks, 20000, "the walk that did is noted");
     testing_parts_stop();
+    ck_assert_int_gt(testing_number("SELECT MAX(mended) FROM walk_seen"), 4);
+    testing_admin("DROP TRIGGER see_walk");
+    testing_admin("DROP TABLE walk_seen");
     testing_sale_close();
 }
 END_TEST
