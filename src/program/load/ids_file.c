@@ -82,7 +82,7 @@ static bool read_lines(struct book *book, FILE *file, const char *path, struct e
     for (unsigned n = 1; fgets(line, sizeof line, file); n++) {
         size_t len = strlen(line);
         struct order order = {0};
-        int64_t activity;
+        int64_t activity = 0;
         enum book_how how;
 
         if (len > 0 && line[len - 1] != '\n' && feof(file) && lines_cut_head(line, n, HEAD))
