@@ -11,8 +11,9 @@
  * cap + out of a shard never changes by a transfer, and neither does left + out: so the books of all shards add up at
  * any moment, whenever each of them was read. A failover of Redis may lose one of the halves after the row was marked:
  * then the sum of `out` stays away from 0, and activity_transfer_repeat does all transfers of the epoch again, of which
- * those that were lost happen. Where the lend was lost and its units are sold, they were on sale twice; they leave all the same, so
- * that the shard owes them (left is negative) and is given what others have: the sum of all shards sells no unit twice.
+ * those that were lost happen. Where the lend was lost and its units are sold, they were on sale twice; they leave all
+ * the same, so that the shard owes them (left is negative) and is given what others have: the sum of all shards sells
+ * no unit twice.
  * All callers hold activity_lock. Any thread; blocks for some round trips for each transfer. */
 #ifndef ORDERD_ACTIVITY_TRANSFER_H
 #define ORDERD_ACTIVITY_TRANSFER_H
@@ -52,8 +53,8 @@ ORDERD_MUST_CHECK bool activity_transfer_spread(struct db *db, struct activity_s
 ORDERD_MUST_CHECK bool activity_transfer_write(struct db *db, const struct activity *activity,
                                                const struct activity_move *moves, size_t count, struct error *err);
 
-/* Does what is written down and not done. *units: that came to a shard by this call. REFUSED where a shard is missing or
- * damaged. */
+/* Does what is written down and not done. *units: that came to a shard by this call. REFUSED where a shard is missing
+ * or damaged. */
 ORDERD_MUST_CHECK bool activity_transfer_finish(struct db *db, struct kv *kv, const struct activity *activity,
                                                 int64_t *units, struct error *err);
 

@@ -184,8 +184,9 @@ static const struct {
     {DOCTOR_REDIS_SERVER, ERROR_KV_AWAY, "127.0.0.1:6379: LOADING Redis is loading the dataset",
      "wait until it has read its data"},
     {DOCTOR_REDIS_SERVER, ERROR_KV_SETUP,
-     "127.0.0.1:6379: NOPERM this user has no permissions to run the 'time' command",
-     "give the account its rights: docs/accounts/redis.acl"},
+     "127.0.0.1:6379: NOPERM this user has no permissions to run the 'time' command; give the account its rights: "
+     "docs/accounts/redis.acl",
+     ""}, /* it says so itself */
     {DOCTOR_REDIS_SERVER, ERROR_KV_SETUP, "its certificate has expired (2026-01-01); renew it on the server", ""},
     {DOCTOR_BROKER_SERVER, ERROR_BROKER_AWAY, "broker mq:5672 does not answer the login within 5000 ms", NULL},
     {DOCTOR_BROKER_SERVER, ERROR_BROKER_SETUP, "its certificate is for other, not for mq", ""},

@@ -546,16 +546,24 @@ START_TEST(stock_changed_by_hand)
 }
 END_TEST
 
-/* Two repairs would each add what is missing. */
-START_TEST(stock_changed_by_hand_and_repaired_by_another)
+/* A second session. */
+static struct db *open_other(void)
 {
     struct conf conf = *ledger_conf;
     struct db *other;
-    bool locked;
 
     conf.mysql_database = testing_ctl_schema;
     other = db_open(&conf, &err);
     ck_assert_ok(other != NULL, &err);
+    return other;
+}
+
+/* Two repairs would each add what is missing. */
+START_TEST(stock_changed_by_hand_and_repaired_by_another)
+{
+    struct db *other = open_other();
+    bool locked;
+
     ledger_pending("H1", 1, 2);
     testing_ctl_run_sql("UPDATE activity_stock SET available=available-7");
     ck_assert_ok(activity_lock(other, sale, 0, &locked, &err), &err);
@@ -593,13 +601,9 @@ static void *commit_late(void *arg)
  * dropped for want of room, and others buy: then there is less than it would take away. */
 START_TEST(stock_changed_by_hand_and_a_return_dropped)
 {
-    struct conf conf = *ledger_conf;
-    struct db *other;
+    struct db *other = open_other();
     pthread_t thread;
 
-    conf.mysql_database = testing_ctl_schema;
-    other = db_open(&conf, &err);
-    ck_assert_ok(other != NULL, &err);
     ledger_pending("H1", 1, 5);
     testing_ctl_run_sql("UPDATE activity SET total_stock=5");
     testing_ctl_run_sql("UPDATE activity_stock SET total=5,available=5");

@@ -166,8 +166,7 @@ static const struct {
 static const struct {
     const char *says, *advice;
 } advised[] = {
-    {"-NOPERM this user has no permissions\r\n",
-     "permissions; give the account the commands that redis.acl of the account files names"},
+    {"-NOPERM this user has no permissions\r\n", "permissions; give the account its rights: docs/accounts/redis.acl"},
     {"-ERR The user executing the script can't run this command or subcommand script: x\r\n", "x; give the account"},
     {"-ERR ACL failure in script: User has no permissions\r\n", "; give the account"},
     {"-ERR This instance has cluster support disabled\r\n", "disabled; it is no node of a cluster: name one in"},

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#define ADVICE_RIGHTS "give the account the commands that redis.acl of the account files names"
+#define ADVICE_RIGHTS "give the account its rights: docs/accounts/redis.acl"
 
 /* What the first words of an error reply mean to us. The order matters only among the ERR sentences: the longest match
  * is the one that stands first. Sources: the servers' shared.*err texts and the cluster specification. */

@@ -10,7 +10,6 @@
 #define MYSQL_RIGHTS "give the account its rights: docs/accounts/mysql-2-rights.sql"
 #define REDIS_LOGIN                                                                                                    \
     "let redis.user and redis.password_file be those of an account that this server has (docs/accounts/redis.acl)"
-#define REDIS_RIGHTS "give the account its rights: docs/accounts/redis.acl"
 #define BROKER_LOGIN                                                                                                   \
     "let broker.user and broker.password_file be those of an account that this broker has "                            \
     "(docs/accounts/rabbitmq.json)"
@@ -37,7 +36,6 @@ static const struct {
     {DOCTOR_REDIS_SERVER, "asked for a certificate", ""},
     {DOCTOR_REDIS_SERVER, ": WRONGPASS", REDIS_LOGIN},
     {DOCTOR_REDIS_SERVER, ": NOAUTH", REDIS_LOGIN},
-    {DOCTOR_REDIS_SERVER, ": NOPERM", REDIS_RIGHTS},
     {DOCTOR_REDIS_SERVER, "ERR AUTH", REDIS_LOGIN},
     {DOCTOR_REDIS_SERVER, ": LOADING", "wait until it has read its data"},
     {DOCTOR_REDIS_SERVER, ": BUSY", "wait for the script that runs, or end it with SCRIPT KILL"},
