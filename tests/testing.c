@@ -35,13 +35,25 @@ static void remove_folder(void)
     rmdir(folder);
 }
 
+/* Check ends the process without a word where an unchecked teardown fails, and all results with it. */
+static pid_t unfinished;
+
+static void tell_of_early_end(void)
+{
+    if (getpid() == unfinished)
+        fprintf(stderr, "the suite ended early: what a test case does after its tests failed; CK_FORK=no shows it\n");
+}
+
 int testing_main(Suite *suite)
 {
     SRunner *runner = srunner_create(suite);
     int failed;
 
     CHECK(mkdtemp(folder) != NULL);
+    unfinished = getpid();
+    CHECK(atexit(tell_of_early_end) == 0);
     srunner_run_all(runner, CK_ENV);
+    unfinished = 0;
     failed = srunner_ntests_failed(runner);
     srunner_free(runner);
     remove_folder();

@@ -58,8 +58,10 @@ struct testing_harvest testing_harvest(const char *queue, const char *prefix, in
 /* The next message of a queue, which must come within 5 s. Release it. */
 void testing_next(const char *queue, struct broker_delivery *out);
 
-/* Broker administration, by AMQP. arguments: of the queue; it is bound to exchange `order` under its name. */
+/* Broker administration, by AMQP. arguments: of the queue; it is bound to exchange `order` under its name. Deleting one
+ * takes half a second; emptying drops what nobody holds. Neither minds a queue that is missing. */
 void testing_queue_delete(const char *queue);
+void testing_queue_empty(const char *queue);
 void testing_queue_make(const char *queue, const struct broker_argument *arguments, size_t count);
 void testing_exchange_delete(const char *exchange);
 void testing_topology_apply(void); /* makes what is missing */

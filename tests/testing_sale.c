@@ -101,8 +101,8 @@ void sale_queues_delete(void)
 
 void sale_queue_empty(void)
 {
-    testing_queue_delete(SALE_QUEUE);
     testing_topology_apply();
+    testing_queue_empty(SALE_QUEUE);
 }
 
 void sale_create(void)

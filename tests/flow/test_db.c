@@ -484,14 +484,12 @@ END_TEST
 START_TEST(lock_wait)
 {
     struct db *other = connect_again();
-    int64_t before;
 
     run("INSERT INTO t(id) VALUES(1)");
     ck_assert_ok(db_run(other, slice_of("BEGIN;UPDATE t SET n=8 WHERE id=1"), &err), &err);
-    before = testing_now_ms();
     FAILS("BEGIN;INSERT INTO t(id) VALUES(2);UPDATE t SET n=9 WHERE id=1;COMMIT", ERROR_DB_CONFLICT);
+    /* By the session's time-out: the read time-out would be DB_LOST. */
     ck_assert_msg(strstr(err.text, "error 1205"), "%s", err.text);
-    ck_assert_int_le(testing_now_ms() - before, 3500); /* by the session's time-out, not by the read time-out */
     ck_assert_uint_eq(db_failed_statement(db), 2);
     ck_assert_int_eq(number("SELECT COUNT(*) FROM t WHERE id=2"), 1); /* the transaction is still open ... */
     db_rollback(db);
@@ -632,7 +630,6 @@ START_TEST(read_timeout)
     /* The statement goes on after we gave it up: DB_LOST is "unknown", not "failed". */
     FAILS("INSERT INTO t(id,n) SELECT 1,SLEEP(6)", ERROR_DB_LOST);
     ck_assert_int_ge(testing_now_ms() - before, 3500);
-    ck_assert_int_le(testing_now_ms() - before, 5900);
     unusable();
     db_close(&db);
     db = connect_again();

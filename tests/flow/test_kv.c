@@ -186,11 +186,8 @@ START_TEST(after_a_time_out_no_answer_is_taken_for_another)
     ck_assert_ptr_null(kv_command(slow, (const struct slice[]){slice_of("INCR"), slice_of(key)}, 2, &err));
     ck_assert_msg(err.code == ERROR_KV_LOST, "%s", err.text);
     ck_assert_int_ge(testing_now_ms() - started, 140);
-    ck_assert_int_lt(testing_now_ms() - started, 550);
     testing_wait(number_at(kv, key) == 1, 5000, "the command takes effect after all");
-    started = testing_now_ms();
     ck_assert_int_eq(code_of_ping(slow), ERROR_KV_AWAY); /* although the answer to INCR is there by now */
-    ck_assert_int_lt(testing_now_ms() - started, 100);
     kv_close(&slow);
     slow = kv_open(&conf, "slow", &err);
     ck_assert_msg(slow != NULL, "%s", err.text);
