@@ -493,14 +493,24 @@ static void method_unknown(int fd)
     wait_for_end(fd);
 }
 
-static void forced_close(int fd)
+static void close_with(int fd, uint16_t code, const char *text)
 {
-    amqp_connection_close_t m = {.reply_code = 320};
+    amqp_connection_close_t m = {.reply_code = code};
 
-    m.reply_text = bytes_of_text("CONNECTION_FORCED - rolling\nrestart");
+    m.reply_text = bytes_of_text(text);
     welcome_consumer(fd);
     put_method(fd, 0, AMQP_CONNECTION_CLOSE_METHOD, &m);
     get_until(fd, AMQP_CONNECTION_CLOSE_OK_METHOD);
+}
+
+static void forced_close(int fd)
+{
+    close_with(fd, 320, "CONNECTION_FORCED - rolling\nrestart");
+}
+
+static void internal_error(int fd)
+{
+    close_with(fd, 541, "INTERNAL_ERROR");
 }
 
 static const struct {
@@ -520,6 +530,7 @@ static const struct {
     {method_too_short, "AMQP data"},
     {method_unknown, "unknown AMQP"},
     {forced_close, "closed the connection with 320: CONNECTION_FORCED - rolling restart"},
+    {internal_error, "with 541: INTERNAL_ERROR; that is a fault within RabbitMQ: look in its log"},
 };
 
 /* The connection fails with a sentence, says the same ever after, and closing it does not wait for the peer. */
