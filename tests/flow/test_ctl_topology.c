@@ -410,6 +410,12 @@ START_TEST(approve_unseen)
     APPROVE_FAILS(EXIT_CONFIG, "-q");
     ck_assert_ptr_nonnull(strstr(testing_ctl.err, "queue order.unpaid.2000 may not be made or looked at: "));
     testing_ctl_configure(&trusting);
+    APPROVE_FAILS(testing_ctl.code, "--dry-run");
+    if (testing_ctl.code == EXIT_OK) /* PARTIAL from 4.2.6 on */
+        ck_assert_str_eq(testing_ctl.err, "orderctl: queue order.unpaid.2000 would be created, if this account may\n"
+                                          "orderctl: it could be approved; nothing was changed\n");
+    else
+        ck_assert_ptr_nonnull(strstr(testing_ctl.err, UNSEEN "may not be looked at"));
     approved_with("orderctl: approved; ");
     approved_with("orderctl: activity 7 is approved already; nothing was changed\n");
     testing_ctl_configure(&(struct testing_ctl_conf){.vhost = vhost}); /* the account that may */

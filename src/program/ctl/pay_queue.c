@@ -29,9 +29,14 @@ static void trust(const struct look *look, const struct topology_finding *f)
     look->ctl->code = EXIT_PARTIAL;
 }
 
+static bool trusting(const struct look *look)
+{
+    return look->ctl->conf->broker_topology == CONF_TOPOLOGY_TRUST;
+}
+
 static void forbidden(const struct look *look, const struct topology_finding *f)
 {
-    if (look->ctl->conf->broker_topology == CONF_TOPOLOGY_TRUST)
+    if (trusting(look))
         trust(look, f);
     else
         error_set(look->err, ERROR_BROKER_SETUP, "%s %s may not be made or looked at: %s", f->kind, f->name, f->detail);
@@ -50,7 +55,8 @@ static void tell(void *arg, const struct topology_finding *f)
         break;
     case BROKER_MISSING:
         if (look->dry_run)
-            print_note(look->ctl, "%s %s would be created", f->kind, f->name);
+            print_note(look->ctl, "%s %s would be created%s", f->kind, f->name,
+                       trusting(look) ? ", if this account may" : ""); /* to see that takes trying */
         else
             error_set(look->err, ERROR_BROKER_SETUP, "%s %s cannot be made: run `orderctl topology apply` first",
                       f->kind, f->name);
