@@ -311,6 +311,12 @@ static int number_of(const char *prefix, struct slice id)
 
 struct testing_harvest testing_harvest(const char *queue, const char *prefix, int from, int to, int quiet_ms)
 {
+    return testing_harvest_rest(queue, prefix, from, to, 0, quiet_ms);
+}
+
+struct testing_harvest testing_harvest_rest(const char *queue, const char *prefix, int from, int to, int lost,
+                                            int quiet_ms)
+{
     struct testing_harvest h = {.missing = to - from + 1};
     int *seen = check_calloc((size_t)(to - from + 1), sizeof *seen);
     struct broker *b = open_broker("test harvest");
@@ -320,7 +326,7 @@ struct testing_harvest testing_harvest(const char *queue, const char *prefix, in
 
     ck_assert_ok(broker_consume(b, queue, 1000, "test", &err), &err);
     while (got > 0) {
-        ck_assert_ok(broker_take(b, d, 500, h.missing > 0 ? PATIENCE_MS : quiet_ms, &got, &err), &err);
+        ck_assert_ok(broker_take(b, d, 500, h.missing > lost ? PATIENCE_MS : quiet_ms, &got, &err), &err);
         for (size_t i = 0; i < got; i++) {
             int n = number_of(prefix, d[i].message_id);
 

@@ -52,8 +52,11 @@ struct testing_harvest {
 };
 
 /* Takes everything out of the queue until nothing comes any more: for quiet_ms once all numbers from..to have come,
- * before that for 5 s. */
+ * before that for 20 s. */
 struct testing_harvest testing_harvest(const char *queue, const char *prefix, int from, int to, int quiet_ms);
+/* The same where so many of them are lost: once all others have come. */
+struct testing_harvest testing_harvest_rest(const char *queue, const char *prefix, int from, int to, int lost,
+                                            int quiet_ms);
 
 /* The next message of a queue, which must come within 5 s. Release it. */
 void testing_next(const char *queue, struct broker_delivery *out);

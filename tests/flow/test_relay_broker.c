@@ -190,7 +190,7 @@ START_TEST(body_over_the_limit)
     ck_assert_int_eq(testing_number("SELECT COUNT(*) FROM local_message WHERE state='quarantined' AND LENGTH(payload)>"
                                     "150000 AND last_error LIKE '%%over the broker%%' AND attempts=1"),
                      3);
-    ck_assert_int_eq(testing_harvest("order.paid", "R", 1, 200, 500).missing, 3);
+    ck_assert_int_eq(testing_harvest_rest("order.paid", "R", 1, 200, 3, 500).missing, 3);
 }
 END_TEST
 
