@@ -77,7 +77,7 @@ static void add_commands(const char *path, struct strbuf *out)
 const char ctl_exit_codes[] = "\n"
                               "Exit codes: 0 done; 1 a check says no; 3 done in part; 64 wrong command line;\n"
                               "65 refused by a rule, or wrong input; 69 a server is away; 70 a bug of orderd;\n"
-                              "74 output cannot be written; 75 try again later; 77 no permission to look;\n"
+                              "74 output cannot be written; 75 try again later; 77 no permission;\n"
                               "78 configuration, account, schema or topology is wrong. Data is on standard\n"
                               "output, messages on standard error.\n";
 

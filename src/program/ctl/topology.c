@@ -10,7 +10,8 @@
 struct walk {
     const struct ctl *ctl;
     bool apply;
-    unsigned missing, different, forbidden;
+    unsigned present, missing, different, forbidden;
+    const char *advised; /* the last one printed: what holds for many is said once */
 };
 
 static const char *state_of(const struct topology_finding *f, enum tint *tint)
@@ -42,7 +43,9 @@ static const char *advice_of(const struct walk *w, const struct topology_finding
                      "broker.queue_type and broker.delivery_limit fit it"
                    : "the kind of an exchange cannot be changed: delete it and apply again";
     case BROKER_FORBIDDEN:
-        return "use an account that may configure it, or set broker.topology = \"trust\" where another does";
+        return w->ctl->conf->broker_topology == CONF_TOPOLOGY_TRUST
+                   ? "use an account that may configure it: orderctl's, in docs/accounts"
+                   : "use an account that may configure it, or set broker.topology = \"trust\" where another does";
     default:
         return "";
     }
@@ -65,9 +68,11 @@ static void print_record(const struct topology_finding *f, const char *state, co
 
 #define INDENT 10
 
-static void print_finding(const struct ctl *ctl, const struct topology_finding *f, const char *state, enum tint tint,
+static void print_finding(struct walk *w, const struct topology_finding *f, const char *state, enum tint tint,
                           const char *advice)
 {
+    const struct ctl *ctl = w->ctl;
+
     print_word(ctl, f->kind, INDENT, TINT_NONE);
     print_word(ctl, f->name, 44, TINT_NONE);
     putchar(' ');
@@ -77,9 +82,10 @@ static void print_finding(const struct ctl *ctl, const struct topology_finding *
         print_word(ctl, "", INDENT, TINT_NONE);
         print_prose(f->detail, INDENT);
     }
-    if (f->presence == BROKER_DIFFERENT || f->presence == BROKER_FORBIDDEN) {
+    if ((f->presence == BROKER_DIFFERENT || f->presence == BROKER_FORBIDDEN) && advice != w->advised) {
         print_word(ctl, "", INDENT, TINT_NONE);
         print_prose(advice, INDENT);
+        w->advised = advice;
     }
 }
 
@@ -89,13 +95,14 @@ static void tell(void *arg, const struct topology_finding *f)
     enum tint tint;
     const char *state = state_of(f, &tint), *advice = advice_of(w, f);
 
+    w->present += f->presence == BROKER_PRESENT;
     w->missing += f->presence == BROKER_MISSING;
     w->different += f->presence == BROKER_DIFFERENT;
     w->forbidden += f->presence == BROKER_FORBIDDEN;
     if (w->ctl->json)
         print_record(f, state, advice);
     else
-        print_finding(w->ctl, f, state, tint, advice);
+        print_finding(w, f, state, tint, advice);
 }
 
 static void warn(void *arg, const char *sentence, bool certain)
@@ -158,7 +165,9 @@ bool ctl_topology_apply(struct ctl *ctl, struct error *err)
         return false;
     if (dry_run && w.missing)
         print_note(ctl, "what is missing would be created; nothing was changed");
-    if (w.different || w.forbidden || (w.missing && !dry_run))
+    if (w.forbidden && !w.present)
+        ctl->code = EXIT_NO_PERMISSION;
+    else if (w.different || w.forbidden || (w.missing && !dry_run))
         ctl->code = EXIT_PARTIAL;
     return true;
 }
