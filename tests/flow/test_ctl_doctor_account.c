@@ -177,6 +177,10 @@ static const struct {
     {DOCTOR_MYSQL_SERVER, ERROR_DB_SETUP,
      "SELECT command denied to user 'a'@'b' for table 'activity' (error 1142, SQLSTATE 42000)",
      "give the account its rights: docs/accounts/mysql-2-rights.sql"},
+    {DOCTOR_MYSQL_SERVER, ERROR_DB_SETUP,
+     "Access denied for user 'a'@'b' to database 'orderd' (error 1044, SQLSTATE 42000)",
+     "give the account its rights: docs/accounts/mysql-2-rights.sql, once the migrations are applied (by "
+     "orderd_admin)"},
     {DOCTOR_MYSQL_SERVER, ERROR_DB_SETUP, "its certificate is not signed by mysql.tls_ca_file (x); name another", ""},
     {DOCTOR_MYSQL_SERVER, ERROR_DB_AWAY, "it does not go on with the TLS handshake within 5000 ms; see whether", ""},
     {DOCTOR_MYSQL_SERVER, ERROR_DB_RESOURCE, "the disk is full", ""},

@@ -236,8 +236,11 @@ static void says(int code, const char *begin, const char *mentions, const char *
     char end[256];
     size_t len = strlen(testing_ctl.err);
 
-    snprintf(end, sizeof end, "; see that %s is up and that the group %s of %s is right\n", server, group,
-             testing_ctl_file);
+    if (code == EXIT_UNAVAILABLE)
+        snprintf(end, sizeof end, "; see that %s is up and that the group %s of %s is right\n", server, group,
+                 testing_ctl_file);
+    else
+        snprintf(end, sizeof end, "; the group %s of %s says which server and account\n", group, testing_ctl_file);
     ck_assert_int_eq(testing_ctl.code, code);
     ck_assert_msg(strncmp(testing_ctl.err, begin, strlen(begin)) == 0, "%s", testing_ctl.err);
     ck_assert_msg(strstr(testing_ctl.err, mentions) != NULL, "%s", testing_ctl.err);

@@ -192,7 +192,7 @@ static struct conf *conf_for(const struct peer *p)
 
     ck_assert_msg(conf != NULL, "%s", err.text);
     conf->broker_port = p->port;
-    conf->broker_connect_timeout = 500;
+    conf->broker_connect_timeout = 5000; /* of the login, too */
     conf->broker_call_timeout = 1000;
     return conf;
 }
@@ -330,8 +330,9 @@ START_TEST(login_fails)
 
     peer_start(&p, logins[_i].play);
     conf = conf_for(&p);
+    conf->broker_connect_timeout = 500;
     ck_assert_ptr_null(broker_open(conf, "test", &err));
-    ck_assert_int_lt(clock_mono_ms() - start, 1500);
+    testing_within(start, 1500);
     ck_assert_msg(err.code == logins[_i].code && strstr(err.text, logins[_i].words), "%s: %s",
                   error_code_name(err.code), err.text);
     peer_stop(&p);
@@ -530,7 +531,7 @@ static const struct {
     {method_too_short, "AMQP data"},
     {method_unknown, "unknown AMQP"},
     {forced_close, "closed the connection with 320: CONNECTION_FORCED - rolling restart"},
-    {internal_error, "with 541: INTERNAL_ERROR; that is a fault within RabbitMQ: look in its log"},
+    {internal_error, "with 541: INTERNAL_ERROR; that is a fault within RabbitMQ: see its log, and docs/servers.md"},
 };
 
 /* The connection fails with a sentence, says the same ever after, and closing it does not wait for the peer. */
@@ -550,14 +551,14 @@ START_TEST(consumer_sees_nonsense)
     while (broker_take(b, d, 20, 200, &n, &err)) {
         for (size_t i = 0; i < n; i++)
             broker_delivery_release(&d[i]);
-        ck_assert_msg(clock_mono_ms() - start < 3000, "it was not noticed");
+        testing_within(start, 3000);
     }
     ck_assert_msg(err.code == ERROR_BROKER_AWAY && strstr(err.text, breaks[_i].words), "%s: %s",
                   error_code_name(err.code), err.text);
     ck_assert(!broker_ack(b, 1, true, &again));
     ck_assert_str_eq(again.text, err.text);
     broker_close(&b, true);
-    ck_assert_int_lt(clock_mono_ms() - start, 4500);
+    testing_within(start, 4500);
     peer_stop(&p);
     conf_destroy(&conf);
 }
@@ -590,9 +591,9 @@ START_TEST(half_a_message_does_not_block)
     start = clock_mono_ms();
     ck_assert_ok(broker_take(b, d, 4, 100, &n, &err), &err);
     ck_assert_uint_eq(n, 0);
-    ck_assert_int_lt(clock_mono_ms() - start, 600);
+    testing_within(start, 600);
     while (broker_take(b, d, 4, 100, &n, &err))
-        ck_assert_int_lt(clock_mono_ms() - start, 5000);
+        testing_within(start, 5000);
     ck_assert_msg(strstr(err.text, "heartbeat") != NULL, "%s", err.text);
     ck_assert_int_gt(clock_mono_ms() - start, 1500);
     broker_close(&b, true);
@@ -835,13 +836,13 @@ START_TEST(confirm_that_never_comes)
     ck_assert(!broker_wait_confirms(b, 300, &err));
     ck_assert_int_eq(err.code, ERROR_BROKER_UNCONFIRMED);
     ck_assert_int_eq(out[0], BROKER_OUTCOME_UNKNOWN);
-    ck_assert_int_lt(clock_mono_ms() - start, 800);
+    testing_within(start, 800);
     ck_assert_uint_eq(broker_unconfirmed(b), 0);
     ck_assert_ok(publish(b, "2", slice_of("body"), &out[1], &err), &err);
     ck_assert_int_eq(out[1], BROKER_OUTCOME_PENDING);
     start = clock_mono_ms();
     broker_close(&b, true); /* the peer does not answer that either */
-    ck_assert_int_lt(clock_mono_ms() - start, 2600);
+    testing_within(start, 2600);
     ck_assert_int_eq(out[1], BROKER_OUTCOME_UNKNOWN);
     peer_stop(&p);
     conf_destroy(&conf);
@@ -868,7 +869,7 @@ START_TEST(full_window_is_bounded)
     ck_assert_int_eq(err.code, ERROR_BROKER_UNCONFIRMED);
     ck_assert_int_eq(out[2], BROKER_OUTCOME_REFUSED);
     ck_assert_int_eq(out[0], BROKER_OUTCOME_PENDING);
-    ck_assert_int_lt(clock_mono_ms() - start, 1800);
+    testing_within(start, 1800);
     broker_close(&b, false);
     peer_stop(&p);
     conf_destroy(&conf);
@@ -948,7 +949,7 @@ START_TEST(full_socket_is_bounded)
         out[n % 100] = BROKER_OUTCOME_PENDING;
     }
     ck_assert_msg(strstr(err.text, "takes no data for 1000 ms") != NULL, "%s", err.text);
-    ck_assert_int_lt(clock_mono_ms() - last, 2000);
+    testing_within(last, 2000);
     ck_assert_int_eq(out[0], BROKER_OUTCOME_UNKNOWN);
     broker_close(&b, true);
     peer_stop(&p);
@@ -989,7 +990,7 @@ START_TEST(watchdog_ends_a_stuck_publish)
     b = must_confirm(conf);
     start = clock_mono_ms();
     ck_assert(!publish(b, "id", (struct slice){body, SIZE}, &out, &err));
-    ck_assert_int_lt(clock_mono_ms() - start, 2500);
+    testing_within(start, 2500);
     ck_assert_int_ge(clock_mono_ms() - start, 1000);
     ck_assert_int_eq(err.code, ERROR_BROKER_AWAY);
     ck_assert_msg(strstr(err.text, "watchdog") != NULL, "%s", err.text);
@@ -1021,7 +1022,7 @@ START_TEST(publish_after_silence)
     clock_sleep_ms(2300);
     start = clock_mono_ms();
     ck_assert(!publish(b, "id", slice_of("body"), &out, &err));
-    ck_assert_int_lt(clock_mono_ms() - start, 500);
+    testing_within(start, 500);
     ck_assert_int_eq(err.code, ERROR_BROKER_AWAY);
     ck_assert_msg(strstr(err.text, "heartbeat") != NULL, "%s", err.text);
     ck_assert_int_eq(out, BROKER_OUTCOME_REFUSED); /* surely not sent */

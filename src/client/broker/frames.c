@@ -52,7 +52,9 @@ static void on_connection_close(struct broker *b, const amqp_connection_close_t 
 
     broker_fail(b, broker_close_meaning(true, m->reply_code, text), "closed the connection with %u: %.*s%s",
                 m->reply_code, (int)text.len, text.ptr,
-                m->reply_code == AMQP_INTERNAL_ERROR ? "; that is a fault within RabbitMQ: look in its log" : "");
+                m->reply_code == AMQP_INTERNAL_ERROR
+                    ? "; that is a fault within RabbitMQ: see its log, and docs/servers.md"
+                    : "");
     (void)amqp_send_method(b->library, 0, AMQP_CONNECTION_CLOSE_OK_METHOD, &ok); /* it is over either way */
 }
 

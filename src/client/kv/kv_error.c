@@ -53,6 +53,7 @@ bool kv_error_translate(struct kv *kv, const redisReply *reply, struct error *er
 {
     enum error_code code = ERROR_KV_DATA;
     const char *advice = NULL;
+    size_t len = reply->len < 300 ? reply->len : 300;
 
     for (size_t i = 0; i < sizeof meanings / sizeof *meanings; i++) {
         if (kv_error_is(reply, meanings[i].words)) {
@@ -63,6 +64,8 @@ bool kv_error_translate(struct kv *kv, const redisReply *reply, struct error *er
     }
     if (code == ERROR_KV_AWAY || code == ERROR_KV_READ_ONLY)
         kv->broken = true;
-    return error_set(err, code, "%s: %.*s%s%s", kv->peer, (int)(reply->len < 300 ? reply->len : 300), reply->str,
-                     advice ? "; " : "", advice ? advice : "");
+    while (len > 0 && (reply->str[len - 1] == '.' || reply->str[len - 1] == ' '))
+        len--; /* the sentence goes on, or ends without one */
+    return error_set(err, code, "%s: %.*s%s%s", kv->peer, (int)len, reply->str, advice ? "; " : "",
+                     advice ? advice : "");
 }

@@ -184,9 +184,9 @@ bool ctl_doctor(struct ctl *ctl, struct error *err)
     compare_clocks(&d);
     doctor_broker(&d);
     free(d.timeouts);
-    print_note(ctl, "%u ok, %u to look at, %u warnings, %u problems%s", d.count[DOCTOR_OK], d.count[DOCTOR_LOOK],
-               d.count[DOCTOR_WARNING], d.count[DOCTOR_PROBLEM],
-               d.away ? "; what could not be reached was not looked at" : "");
+    print_note(ctl, "%u ok, %u to look at, %u warning%s, %u problem%s%s", d.count[DOCTOR_OK], d.count[DOCTOR_LOOK],
+               d.count[DOCTOR_WARNING], d.count[DOCTOR_WARNING] == 1 ? "" : "s", d.count[DOCTOR_PROBLEM],
+               d.count[DOCTOR_PROBLEM] == 1 ? "" : "s", d.away ? "; what could not be reached was not looked at" : "");
     ctl->code = verdict_of(&d);
     return true;
 }

@@ -26,7 +26,8 @@ static const struct {
     {DOCTOR_MYSQL_SERVER, "(error 1045,", MYSQL_LOGIN},
     {DOCTOR_MYSQL_SERVER, "(error 1130,", MYSQL_LOGIN},
     {DOCTOR_MYSQL_SERVER, "(error 1698,", MYSQL_LOGIN},
-    {DOCTOR_MYSQL_SERVER, "(error 1044,", MYSQL_RIGHTS},
+    /* Rights are given table by table: before the first migration there is nothing to give. */
+    {DOCTOR_MYSQL_SERVER, "(error 1044,", MYSQL_RIGHTS ", once the migrations are applied (by orderd_admin)"},
     {DOCTOR_MYSQL_SERVER, "(error 1142,", MYSQL_RIGHTS},
     {DOCTOR_MYSQL_SERVER, "(error 1143,", MYSQL_RIGHTS},
     {DOCTOR_MYSQL_SERVER, "(error 1049,",

@@ -30,9 +30,12 @@ bool ctl_load_conf(struct ctl *ctl, struct error *err)
 }
 
 /* A server that does not answer, or not to this account. */
-static void advise_group(struct ctl *ctl, const char *server, const char *group)
+static void advise_group(struct ctl *ctl, const char *server, const char *group, const struct error *err)
 {
-    ctl_advise(ctl, "see that %s is up and that the group %s of %s is right", server, group, ctl->conf_path);
+    if (error_class_of(err) == ERROR_CLASS_OUTAGE)
+        ctl_advise(ctl, "see that %s is up and that the group %s of %s is right", server, group, ctl->conf_path);
+    else
+        ctl_advise(ctl, "the group %s of %s says which server and account", group, ctl->conf_path);
 }
 
 struct db *ctl_open_db(struct ctl *ctl, struct error *err)
@@ -40,7 +43,7 @@ struct db *ctl_open_db(struct ctl *ctl, struct error *err)
     struct db *db = ctl_load_conf(ctl, err) ? db_open(ctl->conf, err) : NULL;
 
     if (!db && ctl->conf)
-        advise_group(ctl, "MySQL", "mysql");
+        advise_group(ctl, "MySQL", "mysql", err);
     return db;
 }
 
@@ -67,7 +70,7 @@ struct kv *ctl_open_kv(struct ctl *ctl, struct error *err)
     struct kv *kv = ctl_load_conf(ctl, err) ? kv_open(ctl->conf, "orderctl", err) : NULL;
 
     if (!kv && ctl->conf)
-        advise_group(ctl, "Redis", "redis");
+        advise_group(ctl, "Redis", "redis", err);
     return kv;
 }
 
@@ -99,7 +102,7 @@ struct broker *ctl_open_broker_at(struct ctl *ctl, const struct conf_node *host,
     thread_start(&watchdog);
     broker = host ? broker_open_at(ctl->conf, host, "orderctl", err) : broker_open(ctl->conf, "orderctl", err);
     if (!broker) {
-        advise_group(ctl, "RabbitMQ", "broker");
+        advise_group(ctl, "RabbitMQ", "broker", err);
         ctl_close_broker(&broker);
     }
     return broker;
