@@ -58,11 +58,15 @@ struct testing_harvest testing_harvest(const char *queue, const char *prefix, in
 struct testing_harvest testing_harvest_rest(const char *queue, const char *prefix, int from, int to, int lost,
                                             int quiet_ms);
 
-/* The next message of a queue, which must come within 5 s. Release it. */
+/* The next message of a queue, which must come within 20 s. Release it. */
 void testing_next(const char *queue, struct broker_delivery *out);
 
-/* Broker administration, by AMQP. arguments: of the queue; it is bound to exchange `order` under its name. Deleting one
- * takes half a second; emptying drops what nobody holds. Neither minds a queue that is missing. */
+/* Broker administration, by AMQP. arguments: of the queue; it is bound to exchange `order` under its name. None minds a
+ * queue that is missing. Emptying drops what nobody holds. Where a queue may just have been made, or its server have
+ * started, it is emptied and left alone for half a second (ready; false: none is there) before it is dropped; delete
+ * does both. */
+bool testing_queues_ready(const char *const *queues, size_t count);
+void testing_queue_drop(const char *queue);
 void testing_queue_delete(const char *queue);
 void testing_queue_empty(const char *queue);
 void testing_queue_make(const char *queue, const struct broker_argument *arguments, size_t count);

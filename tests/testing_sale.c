@@ -91,9 +91,11 @@ void sale_queues_make(void)
 
 void sale_queues_delete(void)
 {
-    testing_queue_delete(SALE_QUEUE);
-    testing_queue_delete("order.retry.61");
-    testing_queue_delete("order.retry.62");
+    static const char *const queues[] = {SALE_QUEUE, "order.retry.61", "order.retry.62"};
+
+    (void)testing_queues_ready(queues, 3);
+    for (int i = 0; i < 3; i++)
+        testing_queue_drop(queues[i]);
     testing_exchange_delete("order.retry.61");
     testing_exchange_delete("order.retry.62");
     conf_destroy(&testing_relay_conf);

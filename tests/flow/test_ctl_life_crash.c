@@ -164,7 +164,7 @@ END_TEST
 
 static void heard(struct testing_listener *listener, const char *state)
 {
-    const char *text = testing_listener_next(listener, 2000);
+    const char *text = testing_listener_next(listener, 20000);
     json_t *json;
 
     ck_assert_msg(text != NULL, "nothing about %s", state);

@@ -87,7 +87,7 @@ START_TEST(settled)
     ck_assert_ptr_nonnull(
         strstr(testing_ctl.out, "\"shards_removed\":4,\"further_keys_removed\":0,\"shard_refused\":null,"));
     is_settled();
-    heard = testing_listener_next(listener, 2000);
+    heard = testing_listener_next(listener, 20000);
     ck_assert_ptr_nonnull(heard);
     ck_assert_ptr_nonnull(strstr(heard, "\"state\":\"settled\""));
     ck_assert_ptr_null(testing_listener_next(listener, 50));

@@ -738,6 +738,7 @@ END_TEST
 /* Enough stock comes back before the last try: the order that was short stands. */
 START_TEST(short_stock_that_comes_back)
 {
+    testing_lane_delays = "50ms,100ms,3s";
     open_sale(10, 1, 5);
     testing_sql("UPDATE activity_stock SET available=2 WHERE activity_id=%" PRId64, sale.id);
     (void)sell(1, 3);

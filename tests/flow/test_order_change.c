@@ -691,30 +691,35 @@ END_TEST
 
 /* ---- others at the same rows ---- */
 
-/* Holds the row of an order locked for so long. */
+struct hold {
+    _Atomic bool held;
+    _Atomic int waits;
+};
+
+/* Holds the row of an order locked until somebody has waited for it in vain. */
 static void hold_row(void *data)
 {
+    struct hold *hold = data;
     struct error mine = {0};
     struct db *db = db_open(testing_lane_conf, &mine);
 
     ck_assert_ok(db != NULL, &mine);
     ck_assert_ok(db_run(db, slice_of("BEGIN;SELECT 1 FROM orders WHERE order_no='A' FOR UPDATE"), &mine), &mine);
-    *(_Atomic bool *)data = true;
-    clock_sleep_ms(1500);
+    hold->held = true;
+    testing_wait(hold->waits > 0, 20000, "somebody waits");
     db_rollback(db);
     db_close(&db);
 }
 
 static void count_wait(void *arg)
 {
-    ++*(int *)arg;
+    ((struct hold *)arg)->waits++;
 }
 
 START_TEST(a_locked_row_is_waited_for)
 {
-    _Atomic bool held = false;
-    struct thread holder = {.name = "holder", .run = hold_row, .data = (void *)&held};
-    int waits = 0;
+    struct hold hold = {false, 0};
+    struct thread holder = {.name = "holder", .run = hold_row, .data = &hold};
 
     make_order("A", "pending", false);
     testing_lane_conf->mysql_lock_wait_timeout = 1000;
@@ -722,12 +727,12 @@ START_TEST(a_locked_row_is_waited_for)
     testing_lane_db = db_open(testing_lane_conf, &err);
     ck_assert_ok(testing_lane_db != NULL, &err);
     options.keep_alive = count_wait;
-    options.arg = &waits;
+    options.arg = &hold;
     thread_start(&holder);
-    testing_wait(held, 5000, "the row is locked");
+    testing_wait(hold.held, 5000, "the row is locked");
     ck_assert_str_eq(run_one(wish(ORDER_WISH_CANCEL, "A")), "cancelled");
     thread_join(&holder);
-    ck_assert_int_eq(waits, 1);
+    ck_assert_int_eq(hold.waits, 1);
     ck_assert_int_eq(counted(METRIC_DB_CONFLICTS), 1);
     ck_assert_int_eq(available(), STOCK);
 }

@@ -57,7 +57,7 @@ static int64_t number(const char *command)
 
 static void expect_message(const char *state, int64_t changed_at)
 {
-    const char *text = testing_listener_next(listener, 2000);
+    const char *text = testing_listener_next(listener, 20000);
     char want[512];
 
     snprintf(want, sizeof want,
@@ -90,7 +90,7 @@ START_TEST(each_change_is_written_and_published_once)
     expect_message("running", a.changed_at); /* and nothing for the repetition */
     s.plan.ends_at += 1;                     /* the same state until later */
     ck_assert_int_eq(testing_announce(&s, "running", 4).code, STOCK_ANNOUNCE_ANNOUNCED);
-    ck_assert_ptr_nonnull(testing_listener_next(listener, 2000));
+    ck_assert_ptr_nonnull(testing_listener_next(listener, 20000));
     ck_assert_ptr_null(testing_listener_next(listener, 50));
 }
 END_TEST
@@ -113,7 +113,7 @@ START_TEST(a_look_changes_nothing)
     ck_assert_int_eq(number("PTTL"), -1);
     ck_assert_int_eq(testing_announce(&s, "running", 4).code, STOCK_ANNOUNCE_ALREADY);
     ck_assert_int_eq(number("PEXPIRETIME"), s.plan.expire_at); /* a lost TTL comes back without a message */
-    ck_assert_ptr_nonnull(testing_listener_next(listener, 2000));
+    ck_assert_ptr_nonnull(testing_listener_next(listener, 20000));
     ck_assert_ptr_null(testing_listener_next(listener, 50));
 }
 END_TEST
@@ -159,7 +159,7 @@ START_TEST(settled_removes_the_hash)
 
     ck_assert_int_eq(testing_announce(&s, "settled", 4).code, STOCK_ANNOUNCE_ALREADY);
     testing_announce(&s, "ended", 4);
-    ck_assert_ptr_nonnull(testing_listener_next(listener, 2000));
+    ck_assert_ptr_nonnull(testing_listener_next(listener, 20000));
     testing_redis_run(kv, "DEL", s.keys.text[STOCK_KEY_STOCK], s.keys.text[STOCK_KEY_META], NULL);
     a = testing_announce(&s, "settled", 4); /* whether or not its shard is gone */
     ck_assert_int_eq(a.code, STOCK_ANNOUNCE_ANNOUNCED);

@@ -222,7 +222,7 @@ START_TEST(a_late_answer_reaches_nobody)
     peer_begin(&peer, answer_late, NULL);
     kv = open_at(peer.port, 100);
     ck_assert_int_eq(ping(kv).code, ERROR_KV_LOST);
-    usleep(400000);
+    usleep(400000); /* it has answered by now */
     ck_assert_int_eq(ping(kv).code, ERROR_KV_AWAY);
     kv_close(&kv);
     peer_end(&peer);
@@ -252,7 +252,7 @@ START_TEST(a_trickling_peer_does_not_stretch_the_time_out)
     started = testing_now_ms();
     ck_assert_int_eq(ping(kv).code, ERROR_KV_LOST);
     ck_assert_int_ge(testing_now_ms() - started, 190);
-    ck_assert_int_lt(testing_now_ms() - started, 1000);
+    testing_within(started, 1000);
     kv_close(&kv);
     peer_end(&peer);
 }
@@ -432,7 +432,7 @@ START_TEST(connecting_takes_no_longer_than_its_time_out)
     ck_assert_ptr_null(kv_open(&conf, "test", &err));
     ck_assert_int_eq(err.code, ERROR_KV_AWAY);
     ck_assert_int_ge(testing_now_ms() - started, 290);
-    ck_assert_int_lt(testing_now_ms() - started, 1500);
+    testing_within(started, 1500);
     for (int i = 0; i < 4; i++)
         close(fillers[i]);
     close(listener);
