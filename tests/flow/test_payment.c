@@ -447,7 +447,7 @@ static void run_until(const char *fault)
         testing_faults(fault);
         start(1, 1);
         if (kills) {
-            clock_sleep_ms(10000);
+            clock_sleep_ms(TESTING_PATIENCE * 10000);
             _exit(1);
         }
         testing_wait(testing_number("SELECT COUNT(*) FROM orders WHERE status='pending'") == 0, 10000, "all are done");
