@@ -86,13 +86,12 @@ START_TEST(publishing_as_well)
         ck_assert_int_eq(testing_rows_in("order.create", "sent"), 1);
     }
     run_example(3);
-    testing_wait(testing_number("SELECT created_at<UTC_TIMESTAMP(6)-INTERVAL 3 SECOND FROM local_message") == 1, 5000,
-                 "some of the producer's five seconds are over");
-    ck_assert_int_eq(testing_rows_in("order.create", "sent"), _i);
-    if (!_i)
-        next_order("D1812345678902");
-    testing_wait_relayed(5000);
+    testing_wait_relayed(10000);
     testing_relay_stop();
+    if (!_i) {
+        next_order("D1812345678902");
+        ck_assert_int_eq(testing_number("SELECT sent_at>=created_at+INTERVAL 5 SECOND FROM local_message"), 1);
+    }
     ck_assert_int_eq(testing_number("SELECT attempts FROM local_message"), !_i);
     ck_assert_int_eq(testing_harvest_rest("order.create", "D", 1, 1, 1, 1000).strays, 0); /* nothing */
 }
@@ -176,6 +175,7 @@ START_TEST(daemon_says_how_old)
 {
     char path[100];
     struct program daemon;
+    int64_t age; /* of the row that waits, when the daemon has ended */
 
     testing_relay_setup(NULL);
     snprintf(path, sizeof path, "/tmp/orderd_test_relay_%d.conf", (int)getpid());
@@ -191,10 +191,12 @@ START_TEST(daemon_says_how_old)
         10000, "the row waits");
     ck_assert_int_eq(kill(daemon.pid, SIGTERM), 0);
     program_wait(&daemon);
+    age = testing_number("SELECT TIMESTAMPDIFF(MICROSECOND,created_at,UTC_TIMESTAMP(6)) DIV 1000 FROM local_message "
+                         "WHERE message_key='order.cancel:C2'");
     unlink(path);
     ck_assert_msg(daemon.code == 0, "%s", daemon.err);
     ck_assert_int_ge(oldest_said(daemon.err), 5500);
-    ck_assert_int_le(oldest_said(daemon.err), 8500);
+    ck_assert_int_le(oldest_said(daemon.err), age);
 }
 END_TEST
 
