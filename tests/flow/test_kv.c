@@ -181,14 +181,16 @@ START_TEST(after_a_time_out_no_answer_is_taken_for_another)
     int64_t started;
 
     ck_assert_msg(slow != NULL, "%s", err.text);
-    testing_redis_run(kv, "CLIENT", "PAUSE", "600", "ALL", NULL);
+    testing_redis_run(kv, "CLIENT", "PAUSE", "60000", "WRITE", NULL); /* until it is told to go on */
     started = testing_now_ms();
     ck_assert_ptr_null(kv_command(slow, (const struct slice[]){slice_of("INCR"), slice_of(key)}, 2, &err));
     ck_assert_msg(err.code == ERROR_KV_LOST, "%s", err.text);
     ck_assert_int_ge(testing_now_ms() - started, 140);
+    testing_redis_run(kv, "CLIENT", "UNPAUSE", NULL);
     testing_wait(number_at(kv, key) == 1, 5000, "the command takes effect after all");
     ck_assert_int_eq(code_of_ping(slow), ERROR_KV_AWAY); /* although the answer to INCR is there by now */
     kv_close(&slow);
+    conf = shared_conf(5000);
     slow = kv_open(&conf, "slow", &err);
     ck_assert_msg(slow != NULL, "%s", err.text);
     ck_assert_int_eq(number_at(slow, key), 1);
@@ -226,10 +228,26 @@ START_TEST(a_restarted_server_is_noticed_before_anything_is_sent)
 }
 END_TEST
 
-static void *kill_soon(void *data)
+/* Whether somebody's command waits in the server. */
+static bool somebody_waits(struct kv *on)
 {
-    usleep(200000);
-    testing_redis_kill(data);
+    struct kv_reply *reply = testing_redis_do(on, "INFO", "clients", NULL);
+    struct slice text = kv_reply_text(reply);
+    static const char line[] = "blocked_clients:1\r";
+    bool waits = memmem(text.ptr, text.len, line, strlen(line)) != NULL;
+
+    kv_reply_free(&reply);
+    return waits;
+}
+
+static void *kill_over_a_call(void *data)
+{
+    struct testing_redis *server = data;
+    struct kv *watcher = testing_redis_open(server->port);
+
+    testing_wait(somebody_waits(watcher), 4000, "the command is there");
+    testing_redis_kill(server);
+    kv_close(&watcher);
     return NULL;
 }
 
@@ -240,11 +258,11 @@ START_TEST(a_server_that_dies_over_a_call_leaves_it_unknown)
     struct error err;
     pthread_t killer;
 
-    testing_redis_start(&server, (const char *const[]){"--enable-debug-command", "yes", NULL});
+    testing_redis_start(&server, NULL);
     victim = testing_redis_open(server.port);
-    CHECK_ZERO(pthread_create(&killer, NULL, kill_soon, &server));
+    CHECK_ZERO(pthread_create(&killer, NULL, kill_over_a_call, &server));
     ck_assert_ptr_null(
-        kv_command(victim, (const struct slice[]){slice_of("DEBUG"), slice_of("SLEEP"), slice_of("2")}, 3, &err));
+        kv_command(victim, (const struct slice[]){slice_of("BLPOP"), slice_of("nothing"), slice_of("0")}, 3, &err));
     ck_assert_msg(err.code == ERROR_KV_LOST, "%s", err.text);
     CHECK_ZERO(pthread_join(killer, NULL));
     kv_close(&victim);
