@@ -45,7 +45,7 @@ START_TEST(a_dead_web_tier)
     testing_wait_old();
     testing_parts_start(EVERYTHING, 1);
     testing_wait_orders(LOST, 20000);
-    ck_assert_int_eq(testing_walked().walks, 1);
+    testing_wait_walks(1); /* written down after its last order was sent again */
     ck_assert_int_eq(testing_walked().recovered, LOST);
     ck_assert_int_eq(testing_walked().reservations, LOST);
     testing_wait_effects();
@@ -319,27 +319,39 @@ START_TEST(unrecoverable)
 }
 END_TEST
 
+/* Sent again as often as it may be, without a decision: the next walk gives it up. Ends with all parts stopped. */
+static void three_times_in_vain(void)
+{
+    testing_parts_start(EVERYTHING, 1);
+    testing_wait_walks(1);
+    for (size_t times = 1; times <= 3; times++) {
+        testing_letters_dead(&dead, times, 100);
+        testing_wait_effects();
+        ck_assert_int_eq(recoveries(), 1);
+        testing_sql("UPDATE local_message SET sent_at=sent_at-INTERVAL 1 HOUR,due_at=due_at-INTERVAL 1 HOUR WHERE "
+                    "message_key LIKE 'recover:%%'");
+        if (times < 3)
+            testing_next_walk();
+    }
+    testing_parts_stop();
+    ck_assert_uint_eq(testing_counted(METRIC_WALK_RECOVERED), 3);
+}
+
 /* Nothing that cannot be taken back while messages wait: this one may be among them. */
 START_TEST(nothing_is_given_up_over_a_backlog)
 {
     struct order o;
 
     testing_sale_open(10, 1, 1);
-    testing_walk_conf->walk_interval = 100;
     (void)testing_buy_at(1, 1, 1);
     testing_wait_old();
-    testing_parts_start(EVERYTHING, 1);
-    testing_letters_dead(&dead, 3, 100);
-    testing_parts_stop();
+    three_times_in_vain();
     o = testing_buy(2, 1); /* nobody takes it */
     testing_send(&o);
     testing_wait(testing_ready("order.create") == 1, 5000, "it waits");
-    testing_sql("UPDATE local_message SET sent_at=sent_at-INTERVAL 1 HOUR,due_at=due_at-INTERVAL 1 HOUR WHERE "
-                "message_key LIKE 'recover:%%'");
     rows_reserved(200, 0);
     testing_wait_old();
     rows_reserved(200, 1); /* the lanes are far past it */
-    testing_walk_conf->walk_interval = 3600000;
     testing_walk_conf->events_enabled = false;
     testing_parts_start(TESTING_WALK | TESTING_RELAY, 1);
     testing_next_walk();
