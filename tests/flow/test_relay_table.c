@@ -448,12 +448,13 @@ static void hold_cleaning(struct db *db)
 START_TEST(cleaning)
 {
     struct error err = {0};
-    struct db *db;
+    struct db *db, *reader;
     int64_t begun;
     size_t n;
 
     testing_relay_setup("poll_interval = \"50ms\"; keep_sent = \"1h\"; clean_interval = \"100ms\";");
     db = another();
+    reader = another();
     make_sent("O", 1, 15000, "2 HOUR");
     make_sent("Y", 1, 100, "50 MINUTE");
     testing_sql("INSERT INTO local_message(message_key,topic,payload,state,due_at) VALUES('q','order.paid','x',"
@@ -462,6 +463,7 @@ START_TEST(cleaning)
     ck_assert_uint_eq(n, 300);
     ck_assert_int_eq(rows(), 15101 - 300);
     hold_cleaning(db);
+    run_on(reader, "BEGIN;SELECT id FROM local_message WHERE message_key='order.paid:O15000' FOR UPDATE");
     testing_relay_start(3);
     testing_rows("order.cancel", "C", 0, 0);
     testing_wait(testing_rows_in("order.cancel", "sent") == 1, 5000, "they are connected");
@@ -471,7 +473,8 @@ START_TEST(cleaning)
     testing_rows("order.cancel", "C", 1, 100);
     testing_wait(testing_rows_in("order.cancel", "sent") == 101, 5000, "sent");
     testing_within(begun, 2000);
-    ck_assert_int_gt(rows(), 202); /* the cleaning was not over */
+    ck_assert_int_gt(rows(), 202); /* the cleaning is not over: it cannot be before this */
+    db_close(&reader);
     testing_wait(rows() == 202, 20000, "all old rows are deleted");
     clock_sleep_ms(300);
     ck_assert_int_eq(rows(), 202);
