@@ -508,10 +508,12 @@ static void expire_early(int64_t at)
     char text[24];
 
     snprintf(text, sizeof text, "%" PRId64, at);
-    stock_keys_of(&keys, testing_sale.id, 0);
-    testing_redis_run(testing_sale.kv, "HSET", keys.text[STOCK_KEY_META], "expire_at", text, NULL);
-    for (int i = 0; i < STOCK_KEY_COUNT; i++)
-        testing_redis_run(testing_sale.kv, "PEXPIREAT", keys.text[i], text, NULL);
+    for (int shard = 0; shard < testing_sale.shards; shard++) {
+        stock_keys_of(&keys, testing_sale.id, shard);
+        testing_redis_run(testing_sale.kv, "HSET", keys.text[STOCK_KEY_META], "expire_at", text, NULL);
+        for (int i = 0; i < STOCK_KEY_COUNT; i++)
+            testing_redis_run(testing_sale.kv, "PEXPIREAT", keys.text[i], text, NULL);
+    }
 }
 
 /* The end of life of the keys comes in seconds, with an order still pending, one paid, and one held without a row: they
@@ -521,15 +523,12 @@ START_TEST(keys_outlive_their_orders)
     int64_t expire_at, id;
 
     testing_sale_open(20, 2, 1);
-    id = ++testing_sale.id;
-    testing_sql("UPDATE activity SET id=%" PRId64 " WHERE id=%" PRId64 ";UPDATE activity_stock SET activity_id=%" PRId64
-                " WHERE activity_id=%" PRId64,
-                id, id - 1, id, id - 1);
-    testing_sql("UPDATE activity SET ends_at=NOW(3)+INTERVAL 1 SECOND,pay_timeout_ms=1000 WHERE id=%" PRId64, id);
-    expire_at = clock_wall_ms() + 4000;
-    testing_sale_preheat(id, 2, 20, clock_wall_ms() + 1000, expire_at);
+    id = testing_sale.id;
     sell(1, 2);
     change(2, 2, ORDER_WISH_PAY);
+    testing_sql("UPDATE activity SET ends_at=NOW(3)+INTERVAL 1 SECOND,pay_timeout_ms=1000 WHERE id=%" PRId64, id);
+    expire_at = clock_wall_ms() + 4000;
+    expire_early(expire_at);
     walk_once();
     for (int shard = 0; shard < 2; shard++) {
         struct stock_audit a = testing_sale_audit(shard);
