@@ -15,7 +15,7 @@ static char pay_out[96];
 static void setup(void)
 {
     scene_setup();
-    scene.pay_timeout_ms = 2000;
+    scene.pay_timeout_ms = 4000; /* half of it is each test's --margin: what is slow must not lose to the time-out */
     snprintf(pay_out, sizeof pay_out, "%s/pay.json", scene.dir);
 }
 
@@ -74,7 +74,7 @@ static int sell_and_pay(const char *sale, const char *pay)
 }
 
 #define PAY                                                                                                            \
-    "pay --share 50 --twice 40 --late 10 --wrong 10 --cancel 15 --margin 500ms --settle 700ms --events "               \
+    "pay --share 50 --twice 40 --late 10 --wrong 10 --cancel 15 --margin 2s --settle 700ms --events "                  \
     "--payments PAYMENTS"
 
 START_TEST(the_whole_life_of_orders_is_good)
@@ -112,7 +112,7 @@ START_TEST(the_whole_life_of_orders_is_good)
     ck_assert_int_eq(scene_fact("left"), 100 - orders("paid"));
     /* What came back is sold to other buyers, and paid by others. */
     scene_good(sell_and_pay("sale --buyers 100 --users-from 1001 --ids IDS",
-                            "pay --share 100 --margin 500ms --settle 700ms --payments PAYMENTS"));
+                            "pay --share 100 --margin 2s --settle 700ms --payments PAYMENTS"));
     scene_good(scene_orderload("verify --ids IDS --payments PAYMENTS --wait 0"));
     ck_assert_int_eq(orders("paid"), 100);
     ck_assert_int_eq(scene_fact("left"), 0);
@@ -204,7 +204,7 @@ START_TEST(a_planted_fault_is_named)
     scene_sell(30, 1, true);
     scene_start();
     scene_good(
-        sell_and_pay("sale --buyers 30 --ids IDS", "pay --share 60 --margin 500ms --settle 300ms --payments PAYMENTS"));
+        sell_and_pay("sale --buyers 30 --ids IDS", "pay --share 60 --margin 2s --settle 300ms --payments PAYMENTS"));
     scene_stop();
     choose(v.paid, "status='paid'");
     choose(v.closed, "status='closed'");
@@ -225,6 +225,7 @@ static void conf_add(const char *text)
 
 START_TEST(an_event_that_is_not_told_is_missed)
 {
+    scene.pay_timeout_ms = 2000; /* of ten orders */
     conf_add("events: { enabled = false; };");
     scene_sell(10, 1, true);
     scene_start();
@@ -238,6 +239,7 @@ END_TEST
 
 START_TEST(a_payment_nobody_took_is_missed)
 {
+    scene.pay_timeout_ms = 2000; /* of ten orders */
     conf_add("payment: { lanes = 0; };");
     scene_sell(10, 1, true);
     scene_start();
