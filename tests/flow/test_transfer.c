@@ -122,7 +122,7 @@ START_TEST(one_of_them_looks)
 
     testing_sale_open(TOTAL, SHARDS, 1);
     walk_once();
-    ck_assert(!somebody_looks());
+    testing_wait(!somebody_looks(), 5000, "the server notices that who looked is gone");
     first = testing_parts_fork(TESTING_WALK, NULL);
     testing_wait(somebody_looks(), 10000, "one looks");
     testing_parts_start(TESTING_WALK, 1);
@@ -134,7 +134,7 @@ START_TEST(one_of_them_looks)
     testing_wait_walks(2); /* in which it does not */
     testing_wait(somebody_looks(), 10000, "it looks again");
     testing_parts_stop();
-    ck_assert(!somebody_looks());
+    testing_wait(!somebody_looks(), 5000, "the server notices that who looked is gone");
     testing_sale_close();
 }
 END_TEST
