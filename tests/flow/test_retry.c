@@ -183,7 +183,7 @@ END_TEST
 /* Mended before the last try: an order like any other. */
 START_TEST(mended_in_time)
 {
-    testing_lane_delays = "50ms,100ms,600ms";
+    testing_lane_delays = "50ms,100ms,3s";
     testing_lane_setup(STOCK, NULL);
     watch();
     refuse_user("NEW.user_id=7");
@@ -211,7 +211,7 @@ static void add_activity(void)
 
 START_TEST(activity_becomes_known_in_time)
 {
-    testing_lane_delays = "50ms,100ms,600ms";
+    testing_lane_delays = "50ms,100ms,3s";
     testing_lane_setup(STOCK, NULL);
     watch();
     publish_unknown_activity(7);
