@@ -1,7 +1,7 @@
 /* What orderload verifies: X(CHECK, "name", "what is counted", "what it means when it is broken").
  * No guard: included once per use. */
 X(LOST, "lost", "accepted orders without a row", "buyers were told yes and have no order")
-X(EXTRA, "extra", "rows that nobody accepted", "orders exist that no buyer made")
+X(EXTRA, "extra", "rows that nobody accepted", "orders exist that no buyer made, or one of another run whose file --ids does not name")
 X(DOUBLED, "doubled", "numbers or buyer marks with two live rows", "a buyer has an order twice")
 X(WRONG, "wrong", "rows that differ from what was accepted", "orders are not what the buyer agreed to")
 X(REJECTED, "rejected", "accepted orders that were rejected", "buyers were told yes and then no")
