@@ -318,6 +318,26 @@ void testing_next_walk(void)
     testing_wait_walks(walked + 1);
 }
 
+void testing_recover_in_vain(void)
+{
+    static struct testing_letters dead;
+
+    testing_parts_start(TESTING_WALK | TESTING_RELAY | TESTING_LANES, 1);
+    testing_wait_walks(1);
+    for (size_t times = 1; times <= 3; times++) {
+        testing_letters_dead(&dead, times, 100);
+        testing_wait_effects();
+        ck_assert_int_eq(testing_number("SELECT COUNT(*) FROM local_message WHERE message_key LIKE 'recover:%%'"), 1);
+        testing_sql("UPDATE local_message SET sent_at=sent_at-INTERVAL 1 HOUR,due_at=due_at-INTERVAL 1 HOUR WHERE "
+                    "message_key LIKE 'recover:%%'");
+        if (times < 3)
+            testing_next_walk();
+    }
+    testing_parts_stop();
+    testing_letters_free(&dead);
+    ck_assert_uint_eq(testing_counted(METRIC_WALK_RECOVERED), 3);
+}
+
 /* ---- what must hold ---- */
 
 struct stock_audit testing_sale_audit(int shard)

@@ -63,6 +63,10 @@ struct activity_walk testing_walked(void); /* the record */
 void testing_wait_walks(int64_t walks);    /* until so many are done; no more may follow by themselves */
 void testing_next_walk(void);              /* again, and waits for its end */
 
+/* The only order without a row is sent again as often as it may be, without a decision (it is dead-lettered at once):
+ * the next walk gives it up. All parts are stopped at the end. */
+void testing_recover_in_vain(void);
+
 /* ---- what must hold ---- */
 
 struct stock_audit testing_sale_audit(int shard);

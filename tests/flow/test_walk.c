@@ -319,24 +319,6 @@ START_TEST(unrecoverable)
 }
 END_TEST
 
-/* Sent again as often as it may be, without a decision: the next walk gives it up. Ends with all parts stopped. */
-static void three_times_in_vain(void)
-{
-    testing_parts_start(EVERYTHING, 1);
-    testing_wait_walks(1);
-    for (size_t times = 1; times <= 3; times++) {
-        testing_letters_dead(&dead, times, 100);
-        testing_wait_effects();
-        ck_assert_int_eq(recoveries(), 1);
-        testing_sql("UPDATE local_message SET sent_at=sent_at-INTERVAL 1 HOUR,due_at=due_at-INTERVAL 1 HOUR WHERE "
-                    "message_key LIKE 'recover:%%'");
-        if (times < 3)
-            testing_next_walk();
-    }
-    testing_parts_stop();
-    ck_assert_uint_eq(testing_counted(METRIC_WALK_RECOVERED), 3);
-}
-
 /* Nothing that cannot be taken back while messages wait: this one may be among them. */
 START_TEST(nothing_is_given_up_over_a_backlog)
 {
@@ -345,7 +327,7 @@ START_TEST(nothing_is_given_up_over_a_backlog)
     testing_sale_open(10, 1, 1);
     (void)testing_buy_at(1, 1, 1);
     testing_wait_old();
-    three_times_in_vain();
+    testing_recover_in_vain();
     o = testing_buy(2, 1); /* nobody takes it */
     testing_send(&o);
     testing_wait(testing_ready("order.create") == 1, 5000, "it waits");
@@ -364,7 +346,6 @@ START_TEST(nothing_is_given_up_over_a_backlog)
     testing_wait(testing_number("SELECT COUNT(*) FROM orders WHERE reason='unrecoverable'") == 1, 5000, "now it is");
     testing_parts_stop();
     ck_assert_int_eq(testing_number("SELECT COUNT(*) FROM local_message WHERE topic='event.order.rejected'"), 0);
-    testing_letters_free(&dead);
     testing_sale_close();
 }
 END_TEST

@@ -111,23 +111,6 @@ END_TEST
 
 /* ---- what a death cut short ---- */
 
-/* Order 41 is sent again as often as it may be, without a decision: the next walk gives it up. */
-static void three_times_in_vain(void)
-{
-    testing_parts_start(EVERYTHING, 1);
-    testing_wait_walks(1);
-    for (size_t times = 1; times <= 3; times++) {
-        testing_letters_dead(&dead, times, 50);
-        testing_wait_effects();
-        testing_sql("UPDATE local_message SET sent_at=sent_at-INTERVAL 1 HOUR WHERE message_key LIKE 'recover:%%'");
-        if (times < 3)
-            testing_next_walk();
-    }
-    testing_parts_stop();
-    testing_letters_free(&dead);
-    ck_assert_uint_eq(testing_counted(METRIC_WALK_RECOVERED), 3);
-}
-
 /* Every kind of work at once: 30 orders without a message (1..30), 10 closed ones whose return Redis never saw
  * (31..40), 1 that was sent again three times in vain (41). */
 static void make_work(void)
@@ -144,7 +127,7 @@ static void make_work(void)
     testing_wait_orders(10, 5000); /* over a backlog nothing is sent again */
     testing_wait_effects();
     testing_parts_stop();
-    three_times_in_vain();
+    testing_recover_in_vain();
     testing_walk_conf->walk_interval = 100;
     testing_sql("UPDATE orders SET status='closed',reason='unpaid',units_returned=1,closed_at=NOW(6)-INTERVAL 1 HOUR;"
                 "UPDATE activity_stock SET available=available+10 WHERE activity_id=%" PRId64,
